@@ -7,7 +7,7 @@ from loadtop.analysis.comparison import By, Run, alignment, common, compare
 from loadtop.analysis.totals.series import SeriesTotals
 from loadtop.cli.display import can_draw
 from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import write_json
 from loadtop.cli.recordings import opened
 from loadtop.pipeline.snapshot import snapshots

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.pipeline.feed import Feed
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.options.command_line import checked
-from loadtop.cli.options.option import HERE, Options
+from loadtop.cli.options.option import HERE
+from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.generator.limits import local_ports
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width

@@ -16,7 +16,7 @@ from loadtop.cli.live_test import LiveTest, Show
 from loadtop.cli.load import Load, load_maker
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.experiment_plan import read_plan
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.i18n import Message, duration, plain, plural, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Feed

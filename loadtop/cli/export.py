@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 
 from loadtop.cli.exit_codes import FileError, UsageError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.cli.recordings import opened
 from loadtop.i18n import plain
 from loadtop.pipeline.snapshot import snapshots

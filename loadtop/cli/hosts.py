@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UnreachableError
-from loadtop.cli.options.option import HERE, Options
+from loadtop.cli.options.option import HERE
+from loadtop.cli.options.table import Options
 from loadtop.i18n import Message
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.load import Load, safe_words
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import write_json, write_page
 from loadtop.generator.plan import Target
 from loadtop.i18n import plain, rendered, tr

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from loadtop.cli.display import with_screen
 from loadtop.cli.exit_codes import UnreachableError, UsageError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.generator.plan import PlanError
 from loadtop.model.secrets import BLANK, without_secrets
 from loadtop.pipeline.monitor import LoadSource

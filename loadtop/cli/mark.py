@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from loadtop.cli.exit_codes import UnreachableError, UsageError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.i18n import plain
 from loadtop.recording.library import SUFFIX
 from loadtop.recording.marks import MarkError, called, name_of, running, send

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop.cli.exit_codes import FileError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.i18n import english
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from loadtop.cli.exit_codes import INTERRUPTED, ExitError
-from loadtop.cli.options.option import Options
-from loadtop.cli.options.table import TUNE_CONNECTIONS
+from loadtop.cli.options.table import TUNE_CONNECTIONS, Options
 from loadtop.i18n import plain, tr
 
 MANY_CONNECTIONS = 500  # more are asked about

@@ -11,7 +11,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli import run_command
 from loadtop.cli.display import can_draw, show, with_screen
 from loadtop.cli.exit_codes import FileError, UsageError
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import NoSessionError, SessionError

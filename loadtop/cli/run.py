@@ -12,8 +12,7 @@ from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.live_test import LiveTest
 from loadtop.cli.load import Load, command_load, demo_load, load_maker, safe_words
 from loadtop.cli.options.command_line import checked
-from loadtop.cli.options.option import Options
-from loadtop.cli.options.table import LOADS
+from loadtop.cli.options.table import LOADS, Options
 from loadtop.cli.outputs import check_writable, print_report, write_ab_files
 from loadtop.cli.public_target import confirm_public_target
 from loadtop.i18n import rendered

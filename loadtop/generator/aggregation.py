@@ -181,6 +181,7 @@ def _generator(taken: Sequence[Sequence[Report]], quota: tuple[int, int] | None)
     parts = [reports[-1].generator for reports in taken]
     return GeneratorSample(
         worker_cpu_s=tuple(each.worker_cpu_s[0] for each in parts),
+        worker_wait_s=tuple(wait_s for each in parts for wait_s in each.worker_wait_s),
         loop_delay_s=max(report.generator.loop_delay_s or 0.0 for reports in taken for report in reports),
         late=total(each.late for each in parts),
         unsent=total(each.unsent for each in parts),

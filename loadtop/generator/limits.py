@@ -17,6 +17,7 @@ MIN_IDLE_CORES = 0.5  # with fewer, another worker would only take CPU time from
 _UNLIMITED_FILES = 1 << 20
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _SOCKETS = Path("/proc/net/sockstat")
+_SCHEDSTAT = Path("/proc/self/schedstat")
 _CGROUP_ROOTS = {"": "sys/fs/cgroup", "cpu": "sys/fs/cgroup/cpu"}
 """Where version 2 and version 1's CPU controller are mounted, by convention of systemd and all container engines."""
 
@@ -49,6 +50,16 @@ def ports_in_time_wait() -> int | None:
     except OSError:
         return None
     return None if found is None else int(found[1])
+
+
+def cpu_wait_s(schedstat: Path = _SCHEDSTAT) -> float | None:
+    """Return for how many seconds the main thread of this process was runnable without a processor: a counter. None
+    where the kernel does not count that. Source: Linux, Documentation/scheduler/sched-stats.rst."""
+    try:
+        _, waited_ns, slices = map(int, schedstat.read_text().split())
+    except (OSError, ValueError):
+        return None
+    return waited_ns / 1e9 if slices else None
 
 
 def quota_periods(root: Path = Path("/")) -> tuple[int, int] | None:

@@ -101,10 +101,14 @@ def added(before: LoadSample, sample: LoadSample) -> LoadSample:
 def _generator(before: GeneratorSample | None, now: GeneratorSample | None) -> GeneratorSample | None:
     if before is None or now is None:
         return now
-    spent = zip_longest(now.worker_cpu_s, before.worker_cpu_s[: len(now.worker_cpu_s)], fillvalue=0.0)
     return replace(
         now,
-        worker_cpu_s=tuple(map(sum, spent)),
+        worker_cpu_s=_by_worker(before.worker_cpu_s, now.worker_cpu_s),
+        worker_wait_s=_by_worker(before.worker_wait_s, now.worker_wait_s),
         late=total((before.late, now.late)),
         unsent=total((before.unsent, now.unsent)),
     )
+
+
+def _by_worker(before: tuple[float, ...], now: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(map(sum, zip_longest(now, before[: len(now)], fillvalue=0.0)))

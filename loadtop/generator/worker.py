@@ -28,7 +28,7 @@ from loadtop.generator.aggregation import COUNTERS, Handover, Report
 from loadtop.generator.connections import Connections
 from loadtop.generator.event_loop import EpollLoop, PreciseTimer
 from loadtop.generator.exchange import Exchange
-from loadtop.generator.limits import RESERVED_FILES, local_ports, ports_in_time_wait, raise_file_limit
+from loadtop.generator.limits import RESERVED_FILES, cpu_wait_s, local_ports, ports_in_time_wait, raise_file_limit
 from loadtop.generator.load_model import LATE_NS, ClosedModel, LoadModel, OpenModel, TargetMix
 from loadtop.generator.plan import UNLIMITED, Plan, PlanError, Portion, request_bytes
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog
@@ -114,8 +114,10 @@ class LoadRunner:
             message=self._problem or results.message or (log and log.problem) or "",
             **{name: getattr(counters, name) for name in COUNTERS},
         )
+        wait_s = cpu_wait_s()
         generator = GeneratorSample(
             worker_cpu_s=(process_time(),),
+            worker_wait_s=() if wait_s is None else (wait_s,),
             loop_delay_s=loop_delay_s,
             # Arrivals that are late and not sent yet count as well.
             late=counters.late + self._model.overdue(perf_counter_ns() - LATE_NS),

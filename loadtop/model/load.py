@@ -62,9 +62,10 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSample:
-    """The load generator on itself: processor seconds of each worker process (counters), the longest delay of an event
-    loop in the interval, requests started late or not at all in the open model (counters), ports and descriptors, and
-    the periods of its control group's processor quota, with those in which it was stopped (counters).
+    """The load generator on itself: processor seconds of each worker process (counters), the seconds that each was
+    runnable without a processor (counters; empty where not known), the longest delay of an event loop in the interval,
+    requests started late or not at all in the open model (counters), ports and descriptors, and the periods of its
+    control group's processor quota, with those in which it was stopped (counters).
 
     Of another engine, each thread counts as a worker; it has no event loop, and what it starts late is not known.
     """
@@ -79,6 +80,7 @@ class GeneratorSample:
     files_limit: int | None = None
     quota_periods: int | None = None
     quota_stops: int | None = None
+    worker_wait_s: tuple[float, ...] = ()
 
 
 class LoadState(TranslatableEnum):

@@ -183,7 +183,12 @@ LOADTOP, OTHER = "loadtop", "other"
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process; ``cpu_ticks`` is a counter. ``started_ticks`` (after boot) tells a reused pid from the same one."""
+    """One process; ``cpu_ticks`` is a counter. ``started_ticks`` (after boot) tells a reused pid from the same one.
+
+    ``wait_ns`` counts how long its threads were runnable while others had the processor. The kernel adds a wait when it
+    ends. What a thread waited between its last reading and its end is lost. ``None``: not read. Source: the second
+    field of ``schedstat``, Linux, Documentation/scheduler/sched-stats.rst.
+    """
 
     pid: int
     name: str
@@ -194,6 +199,7 @@ class Process:
     started_ticks: int
     rss_kb: int
     pss_kb: int | None = None
+    wait_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,13 +239,19 @@ def _cgroup(before: model.CgroupLimits, now: model.CgroupLimits, seconds: float)
 def _processes(
     before: tuple[model.Process, ...] | None, now: tuple[model.Process, ...], seconds: float
 ) -> tuple[records.ProcessRates, ...]:
-    earlier = {(process.pid, process.started_ticks): process.cpu_ticks for process in before or ()}
+    earlier = {(process.pid, process.started_ticks): process for process in before or ()}
 
-    def cpu(process: model.Process) -> float | None:
-        ticks = per_second(earlier.get((process.pid, process.started_ticks)), process.cpu_ticks, seconds)
-        return None if ticks is None else 100.0 * ticks / USER_HZ
+    def rates(process: model.Process) -> records.ProcessRates:
+        old = earlier.get((process.pid, process.started_ticks))
+        if old is None:
+            return records.ProcessRates(process, None)
+        ticks = per_second(old.cpu_ticks, process.cpu_ticks, seconds)
+        waited_ns = per_second(old.wait_ns, process.wait_ns, seconds)
+        # A wait counts when it ends: one that began before this interval is cut to what fits into it.
+        wait = None if waited_ns is None else min(waited_ns / 1e7, 100.0 * process.threads)
+        return records.ProcessRates(process, None if ticks is None else 100.0 * ticks / USER_HZ, wait)
 
-    return tuple(records.ProcessRates(process, cpu(process)) for process in now)
+    return tuple(map(rates, now))
 
 
 def _groups(processes: tuple[records.ProcessRates, ...], kinds: Iterable[ServerKind]) -> tuple[records.GroupRates, ...]:
@@ -261,6 +267,8 @@ def _group(group: str, role: Role | None, members: list[records.ProcessRates]) -
     processes = [member.process for member in members]
     states = [process.state for process in processes]
     shares = [member.cpu for member in members if member.cpu is not None]
+    waits = [member.wait for member in members if member.wait is not None]
+    all_read = all(member.cpu is None or member.process.wait_ns is not None for member in members)
     proportional = [process.pss_kb for process in processes if process.pss_kb is not None]
     return records.GroupRates(
         group=group,
@@ -272,6 +280,7 @@ def _group(group: str, role: Role | None, members: list[records.ProcessRates]) -
         cpu=sum(shares) if shares else None,
         rss_kb=sum([process.rss_kb for process in processes]),
         pss_kb=sum(proportional) if len(proportional) == len(members) else None,
+        wait=sum(waits) if waits and all_read else None,
     )
 
 
@@ -280,8 +289,10 @@ def _passed(before: int, now: int, seconds: float) -> float:
 
 
 def _generator(before: model.GeneratorSample, now: model.GeneratorSample, seconds: float) -> records.GeneratorRates:
-    earlier = before.worker_cpu_s + (0.0,) * len(now.worker_cpu_s)
-    shares = [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now.worker_cpu_s, strict=False)]
+    shares = _worker_shares(before.worker_cpu_s, now.worker_cpu_s, seconds)
+    waits = _worker_shares(before.worker_wait_s, now.worker_wait_s, seconds)
+    pairs = zip(shares, waits, strict=True) if len(waits) == len(shares) else ()
+    most = max(pairs, key=sum, default=None)
     periods = per_second(before.quota_periods, now.quota_periods, seconds)
     stops = per_second(before.quota_stops, now.quota_stops, seconds)
     return records.GeneratorRates(
@@ -292,4 +303,12 @@ def _generator(before: model.GeneratorSample, now: model.GeneratorSample, second
         late=_both(_passed, before.late, now.late, seconds),
         unsent=_both(_passed, before.unsent, now.unsent, seconds),
         throttled=100.0 * stops / periods if periods and stops is not None else None,
+        wait=None if most is None else most[1],
+        wanted=None if most is None else sum(most),
     )
+
+
+def _worker_shares(before: tuple[float, ...], now: tuple[float, ...], seconds: float) -> list[float]:
+    """Percent of the interval by worker; one that is new began with 0."""
+    earlier = before + (0.0,) * len(now)
+    return [100.0 * max(0.0, new - old) / seconds for old, new in zip(earlier, now, strict=False)]

@@ -112,16 +112,20 @@ class TcpRates:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRates:
-    """One process; ``cpu`` is percent of one core, ``None`` in its first sample."""
+    """One process; ``cpu`` is percent of one core, ``None`` in its first sample. ``wait`` is how long its threads were
+    runnable without a processor, in the same unit: 100 where one thread waits all the time."""
 
     process: Process
     cpu: float | None
+    wait: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRates:
     """All processes of one group; ``cpu`` is percent of one core (200 is two full cores), memory sums in kB.
-    ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process."""
+    ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process.
+    ``wait`` is how long they were runnable without a processor, in percent of one core; ``None`` unless it was read for
+    every process but new ones."""
 
     group: str
     role: Role | None
@@ -132,6 +136,7 @@ class GroupRates:
     cpu: float | None
     rss_kb: int
     pss_kb: int | None
+    wait: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,9 @@ class GeneratorRates:
     """``busiest`` is the busiest worker's processor share in percent of one core, ``cpu`` that of all workers;
     ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none.
 
+    ``wanted`` is the most that one worker used and waited for of a core, in percent, and ``wait`` what it waited of
+    that; ``None`` where waits are not known.
+
     ``late`` and ``unsent`` are requests per second; ``None`` where an engine does not tell them."""
 
     cpu: float
@@ -199,6 +207,8 @@ class GeneratorRates:
     late: float | None
     unsent: float | None
     throttled: float | None = None
+    wait: float | None = None
+    wanted: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadtop.cli import main
-from loadtop.cli.options.option import Options
 from loadtop.cli.options.parser import read
-from loadtop.cli.options.table import COMMANDS, ENGINES, GROUPS, options_of
+from loadtop.cli.options.table import COMMANDS, ENGINES, GROUPS, Options, options_of
 from loadtop.servers.registry import KINDS
 from loadtop.servers.status_options import STATUS_OPTIONS
 

@@ -164,7 +164,48 @@ def test_processes_and_their_groups() -> None:
     assert found.of_role(Role.PROXY) == ()
 
 
-GENERATOR = GeneratorSample((1.0, 5.0), 0.004, 10, 20, quota_periods=100, quota_stops=10)
+@pytest.mark.parametrize(
+    ("before", "now", "wait", "of_group"),
+    [
+        ((100, 50), (1_000_000_100, 50), (50.0, 0.0), 50.0),
+        ((100, 50), (100, 400_000_050), (0.0, 20.0), 20.0),
+        ((100, 50), (99, 400_000_050), (None, 20.0), 20.0),
+        ((None, 50), (100, 400_000_050), (None, 20.0), 20.0),
+        ((100, 50), (None, 400_000_050), (None, 20.0), None),
+        ((100, None), (100, None), (0.0, None), None),
+        ((None, None), (100, 50), (None, None), None),
+        ((0, 0), (9_000_000_000, 9_000_000_000), (100.0, 200.0), 300.0),
+    ],
+    ids=["one", "the other", "fell", "new", "no longer read", "never read", "first", "longer than the interval"],
+)
+def test_waits_for_a_processor(
+    before: tuple[int | None, int | None],
+    now: tuple[int | None, int | None],
+    wait: tuple[float | None, float | None],
+    of_group: float | None,
+) -> None:
+    def rows(*waits_ns: int | None) -> tuple[Process, ...]:
+        return tuple(
+            Process(pid, "a", "httpd", "S", pid, 7, 5, 1000, wait_ns=wait_ns) for pid, wait_ns in enumerate(waits_ns, 1)
+        )
+
+    found = two_seconds({"processes": rows(*before)}, {"processes": rows(*now)})
+    assert tuple(each.wait for each in found.processes or ()) == wait
+    group = found.group("httpd")
+    assert group is not None
+    assert group.wait == of_group
+
+
+def test_a_process_without_a_rate_yet_leaves_the_wait_of_its_group_known() -> None:
+    old = Process(1, "a", "httpd", "S", 1, 7, 5, 1000, wait_ns=0)
+    new = replace(old, pid=2, wait_ns=None)
+    found = two_seconds({"processes": (old,)}, {"processes": (replace(old, wait_ns=200_000_000), new)})
+    group = found.group("httpd")
+    assert group is not None
+    assert group.wait == 10.0
+
+
+GENERATOR = GeneratorSample((1.0, 5.0), 0.004, 10, 20, quota_periods=100, quota_stops=10, worker_wait_s=(0.25, 0.5))
 COUNTED = replace(
     LOAD, requests=100, failures=Failures(connect=10), non_2xx=4, received_bytes=1024, sent_bytes=2048,
     generator=GENERATOR,
@@ -199,12 +240,19 @@ def test_load(changes: dict[str, Any], rates: LoadRates | None) -> None:
         ({"worker_cpu_s": (2.0, 4.0, 0.5)}, GeneratorRates(75.0, 50.0, 3, 4.0, 2.0, 3.0, 20.0)),
         ({"worker_cpu_s": ()}, GeneratorRates(0.0, 0.0, 0, 4.0, 2.0, 3.0, 20.0)),
         ({"loop_delay_s": None, "late": 9, "unsent": None}, GeneratorRates(75.0, 50.0, 2, None, 0.0, None, 20.0)),
+        (
+            {"worker_cpu_s": (2.0, 5.5, 0.5), "worker_wait_s": (0.5, 1.5, 0.25)},
+            GeneratorRates(100.0, 50.0, 3, 4.0, 2.0, 3.0, 20.0, wait=50.0, wanted=75.0),
+        ),
+        ({"worker_wait_s": (0.2,)}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, 20.0)),
         ({"quota_periods": 100}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, None)),
         ({"quota_stops": None}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, None)),
     ],
 )
 def test_generator(changes: dict[str, Any], rates: GeneratorRates) -> None:
-    now = replace(GENERATOR, worker_cpu_s=(2.0, 5.5), late=14, unsent=26, quota_periods=120, quota_stops=14)
+    now = replace(
+        GENERATOR, worker_cpu_s=(2.0, 5.5), worker_wait_s=(), late=14, unsent=26, quota_periods=120, quota_stops=14
+    )
     found = load_rates(COUNTED, replace(COUNTED, at=102.0, generator=replace(now, **changes)))
     assert found is not None
     assert found.generator == rates

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import FileError, UsageError
-from loadtop.cli.options.option import HERE, Options
+from loadtop.cli.options.option import HERE
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.secret_file import lines_of_file, value_of
 from loadtop.cli.options.table import (
@@ -18,6 +18,7 @@ from loadtop.cli.options.table import (
     TUNE_CONNECTIONS,
     TUNE_STEP_S,
     TUNE_TOTAL_S,
+    Options,
     options_of,
 )
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header

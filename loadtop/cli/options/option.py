@@ -1,4 +1,4 @@
-"""What is declared about a command and an option, the types of options, and the options of one command line.
+"""What is declared about a command and an option, and the types of options.
 
 A type converts a word; it raises ValueError with what the word must be, or UsageError.
 """
@@ -7,15 +7,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UsageError
 
 if TYPE_CHECKING:
-    from loadtop.analysis.comparison import By
     from loadtop.analysis.fail_if import Condition
-    from loadtop.analysis.tune.controller import StepSearch, TimeLimits
-    from loadtop.generator.plan import Plan
     from loadtop.i18n import Translatable
 
 HERE = ("local", "psutil")  # places that are this machine: read from /proc if there is one, or through psutil
@@ -112,9 +109,10 @@ def condition(text: str) -> "Condition":
         raise UsageError(f"--fail-if: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Option:
-    """One option; an argument if its name has no dash.
+    """One option; an argument if its name has no dash. As a field of a class, it gives the value of the option that was
+    not given.
 
     ``names`` are separated by blanks; messages use the first. An option without ``metavar`` is a flag. ``type`` raises
     ValueError with what the value must be, or UsageError. ``choices`` are the only values. ``commands`` defaults to
@@ -131,21 +129,24 @@ class Option:
     nargs: str | None = None
     choices: tuple[str, ...] = ()
     repeatable: bool = False
-    dest: str = ""
     commands: tuple[str, ...] = ()
     help_for: Mapping[str, str] = field(default_factory=dict[str, str])
     refused: "Mapping[str, Translatable]" = field(default_factory=dict[str, str])
     own_plan: tuple[str, ...] = ()
     conflict: str = ""
 
+    def __post_init__(self) -> None:
+        self.attribute = self.names.split()[-1].lstrip("-")
+
+    def __set_name__(self, owner: object, name: str) -> None:
+        self.attribute = name
+
+    def __get__(self, options: object, owner: object) -> object:
+        return [] if self.repeatable else self.default if self.metavar else False
+
     @property
     def name(self) -> str:
         return self.names.split()[0]
-
-    @property
-    def attribute(self) -> str:
-        """The attribute of the parsed options that holds its value."""
-        return self.dest or self.names.split()[-1].lstrip("-").replace("-", "_")
 
     @property
     def expected(self) -> str:
@@ -157,9 +158,8 @@ class Option:
             raise ValueError(self.expected)
         return self.type(word)
 
-    def given(self, options: "Options") -> bool:
-        unset: object = [] if self.repeatable else self.default if self.metavar else False
-        return getattr(options, self.attribute, unset) != unset
+    def given(self, options: object) -> bool:
+        return bool(getattr(options, self.attribute) != self.__get__(options, None))
 
     def help_of(self, command: str) -> str:
         text = self.help_for.get(command, self.help)
@@ -167,13 +167,19 @@ class Option:
         return f"{text} (default {default})" if default and self.metavar else text
 
 
+@dataclass
 class Group:
     """Options under one heading of ``--help``. ``commands`` take them unless an option says otherwise."""
 
-    def __init__(
-        self, title: str, commands: tuple[str, ...], *options: Option, refused: Mapping[str, str] | None = None
-    ) -> None:
-        self.title, self.commands, self.options, self.refused = title, commands, options, refused or {}
+    title: str
+    commands: tuple[str, ...]
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    options: list[Option] = field(default_factory=list[Option])
+
+    def option(self, names: str, metavar: str, about: str, of: Callable[[str], object] = str, **more: Any) -> Any:
+        """Add an :class:`Option` to the group, and return it."""
+        self.options.append(Option(names, metavar, about, of, **more))
+        return self.options[-1]
 
     def taken_by(self, command: str) -> list[Option]:
         return [
@@ -194,121 +200,3 @@ class Command:
     module: str = ""
     examples: tuple[str, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
-
-
-class Options:
-    """What one command line asks for. argparse sets the attributes that the table names (no ``argparse.Namespace``: its
-    attributes are not checked); those with a value here are not options of every command that reads them. ``argv`` is
-    the command line as it was given, ``words`` without the options of every command, secrets included; ``program`` is
-    the command that ``watch`` runs; ``hosts`` and ``generators`` are pairs of a name and a place.
-
-    The attributes of the last block follow from several options: the load of ``run`` and ``tune``; the attributes of
-    the HTML table, its rows and cells; status URLs by host and kind of server; the hosts that generate load for another
-    engine; the text of the user's locustfile; the bounds of ``tune``.
-    """
-
-    command: str
-    argv: tuple[str, ...] = ()
-    words: tuple[str, ...]
-    program: tuple[str, ...] = ()
-    lang: str | None
-    theme: str | None
-    ascii: bool
-
-    urls: list[str]
-    requests: int | None
-    concurrency: int | None
-    time: float | None = None
-    rate: float | None
-    steps: str | None = None
-    step_time: float | None
-    warmup: float = 0.0
-    workers: int
-    yes: bool = False
-    first: int
-    finer: int
-    most_step_time: float | None
-    url_file: Path | None
-    keepalive: bool
-    method: str | None
-    head: bool
-    post: Path | None
-    put: Path | None
-    content_type: str | None
-    header: list[str]
-    cookie: list[str]
-    auth: str | None
-    any_length: bool
-    timeout: float
-    keep_going: bool
-    verbosity: int = 0
-    proxy: str | None
-    proxy_auth: str | None
-    buffer: int | None
-    bind: str | None
-    protocol: str | None
-    ciphers: str | None
-    certificate: str | None
-    no_sni: bool
-    insecure: bool
-    engine: str = "builtin"
-    generators: list[tuple[str, str]]
-    user_plan: Path | None
-    servers: tuple[str, ...] = ()
-
-    hosts: list[tuple[str, str]]
-    interval: float
-    links: list[tuple[str, float]]
-    headless: bool = False
-    quiet: bool = False
-    text: bool
-    markdown: bool
-    json: str | None = None
-    html: Path | None = None
-    record: Path | None
-    no_record: bool
-    fail_if: "list[Condition]"
-    strict: bool
-    ab: bool = False
-    no_percentiles: bool = False
-    no_spread: bool = False
-    percentiles_csv: Path | None = None
-    gnuplot: Path | None = None
-    as_html: bool = False
-    table_attributes: str | None = None
-    tr_attributes: str | None = None
-    td_attributes: str | None = None
-
-    plan_file: Path
-    out: Path | None
-    again: bool
-    check: bool
-    table: bool
-    session: Path
-    sessions: list[Path]
-    by: "By | None"
-    margin: float
-    all: bool
-    csv: Path | None
-    jsonl: str | None
-    sqlite: Path | None
-    sar: bool
-    host: str | None
-    cast: Path | None
-    size: str
-    mark: str
-    running: str | None
-    part: str | None
-    name: str
-    older_than: str | None
-    keep: int | None
-    dry_run: bool
-    topic: list[str]
-
-    plan: "Plan"
-    html_table: tuple[str, str, str] | None = None
-    status_urls: dict[str, dict[str, list[str]]]
-    load_hosts: frozenset[str] = frozenset()
-    locustfile: str | None = None
-    search: "StepSearch"
-    limits: "TimeLimits"

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
-from loadtop.cli.options.option import Option, Options, is_ssh_place
-from loadtop.cli.options.table import COMMANDS, GROUPS, TOPICS, options_of
+from loadtop.cli.options.option import Option, is_ssh_place
+from loadtop.cli.options.table import COMMANDS, GROUPS, TOPICS, Options, options_of
 
 
 def read(words: Sequence[str]) -> Options:

@@ -2,11 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadtop.cli.options import option as types
 from loadtop.cli.options.option import COUNT, POSITIVE, Command, Group, Option, output_file
 from loadtop.i18n import LANGUAGES, Translatable
 from loadtop.servers.status_options import STATUS_OPTIONS
+
+if TYPE_CHECKING:
+    from loadtop.analysis.comparison import By
+    from loadtop.analysis.fail_if import Condition
+    from loadtop.analysis.tune.controller import StepSearch, TimeLimits
+    from loadtop.generator.plan import Plan
 
 COMMANDS = {
     command.name: command
@@ -76,173 +83,224 @@ TIMES = "it needs the time of each request, which no command tells; leave the op
 SESSION = "recording: a file, or a name from `loadtop sessions list`"
 JSON = "write the JSON summary (- for standard output)"
 
+ARGUMENTS = Group("arguments", ())
+LOAD = Group("load", LOADS)
+TUNING = Group("tuning", ("tune",))
+REQUESTS = Group("requests", LOADS)
+CONNECTIONS = Group("connections and TLS", LOADS)
+ENGINE = Group("engine", LOADS)
+MONITORING = Group("monitoring", (*MEASURES, "doctor"))
+OUTPUT = Group("output", MEASURES)
 AB_REPORTS = Group("ab's report and files", ("run", "watch", "demo"),
-    Option("--ab", "", "print ab's report instead of loadtop's", commands=("run", "watch", "demo", "report"),
-        conflict="report"),
-    Option("-d", "", "--ab without percentiles", dest="no_percentiles"),
-    Option("-S", "", "--ab without medians and deviations", dest="no_spread"),
-    Option("-e --percentiles-csv", "FILE", "write the percentiles as CSV", output_file, refused={"watch": TIMES}),
-    Option("-g --gnuplot", "FILE", "write the times of each request", output_file,
-        refused={"watch": TIMES, "demo": "leave it out, or give it with a URL", **BUILTIN_ONLY}),
-    Option("-w --html-table", "", "print ab's report as an HTML table", dest="as_html", conflict="report"),
-    *(
-        Option(f"-{letter}", "TEXT", f"attributes of <{element}>; switches -w on", dest=f"{element}_attributes")
-        for letter, element in (("x", "table"), ("y", "tr"), ("z", "td"))
-    ),
-    refused={"tune": "it has its own report; leave the option out, or see `loadtop report`"},
-)  # fmt: skip
+    {"tune": "it has its own report; leave the option out, or see `loadtop report`"})  # fmt: skip
 """ab's reports on one load, which not every command generates."""
 
-GROUPS = (
-    Group("arguments", (),
-        Option("urls", "URL", "URL to request", nargs="*", commands=LOADS),
-        Option("plan_file", "PLAN.toml", "what to run (see `loadtop help plan`)", Path, commands=("experiment",)),
-        Option("session", "SESSION", SESSION, Path, commands=("replay", "report", "export", "sessions rename")),
-        Option("name", "NAME", "the new name, with or without .loadtop", commands=("sessions rename",)),
-        Option("sessions", "SESSION", "recordings; the others are compared with the first", Path, nargs="*",
-            commands=("compare",)),
-        Option("mark", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",)),
-        Option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",)),
-    ),
-    Group("load", LOADS,
-        Option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
-            refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"}),
-        Option("-c --concurrency", "N",
-            f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
-            help_for={"tune": f"most connections (default {TUNE_CONNECTIONS})"}),
-        Option("-t --time", "SECONDS", f"stop after that time (default {DEFAULT_TIME_S:.0f}, unless -n is given)",
-            POSITIVE, commands=(*LOADS, "watch"),
-            help_for={"tune": f"stop the search after that time (default {TUNE_TOTAL_S:.0f})",
-                "watch": "stop after that time"}),
-        Option("--rate", "R", "start R requests/s, however slow the server is (open model)", POSITIVE, own_plan=PLANS,
-            refused=TUNE_CHOOSES),
-        Option("--steps", "1,2,4", "run one step after another: connections, or requests/s with --rate",
-            own_plan=("jmeter",), refused=TUNE_CHOOSES),
-        Option("--step-time", "S", f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
-            help_for={"tune": f"shortest step (default {TUNE_STEP_S:.0f})"}),
-        Option("--warmup", "S", "leave the first seconds out of the statistics", types.number(least=0), 0.0,
-            refused={"tune": "it waits until each step is steady; leave the option out"}),
-        Option("--workers", "N", "number of generator processes; `auto` adds processes on demand", types.workers, 1,
-            refused={"jmeter": "leave it out, one process uses all cores"}),
-        Option("--yes", "", "do not ask before a large load on a public address"),
-    ),
-    Group("tuning", ("tune",),
-        Option("--from", "N", "start with N connections", COUNT, 1, dest="first"),
-        Option("--finer", "N", "steps near the knee", types.number(whole=True, least=0), TUNE_REFINEMENTS),
-        Option("--most-step-time", "S", "longest step, steady or not (default 4 times --step-time)", POSITIVE),
-    ),
-    Group("requests", LOADS,
-        Option("--urls", "FILE", "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path,
-            dest="url_file", own_plan=PLANS),
-        Option("-k --keepalive", "", "reuse connections", own_plan=PLANS),
-        Option("-m --method", "NAME", "request method", own_plan=PLANS),
-        Option("-i --head", "", "send HEAD instead of GET", own_plan=PLANS, conflict="body"),
-        Option("-p --post", "FILE", "POST the contents of a file", Path, own_plan=PLANS, conflict="body"),
-        Option("-u --put", "FILE", "PUT the contents of a file", Path, own_plan=PLANS, conflict="body"),
-        Option("-T --content-type", "TYPE", "content type of the body (default text/plain)", own_plan=PLANS),
-        Option("-H --header", "LINE", "add a header; @FILE: one per line of a file; repeatable", repeatable=True,
-            own_plan=PLANS),
-        Option("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable", repeatable=True,
-            own_plan=PLANS),
-        Option("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file", own_plan=PLANS),
-        Option("-l --any-length", "", "accept bodies that differ in length"),
-        Option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE, 30.0),
-        Option("-r --keep-going", "", "continue when the server stops answering"),
-        Option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
-            types.number(whole=True, least=0), 0, refused=BUILTIN_ONLY),
-    ),
-    Group("connections and TLS", LOADS,
-        Option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",), refused=BUILTIN_ONLY),
-        Option("-P --proxy-auth", "USER:PASSWORD", "use Basic authentication at the proxy; @FILE: from a file"),
-        Option("-b --buffer", "BYTES", "size of the socket buffers", COUNT, refused=BUILTIN_ONLY),
-        Option("-B --bind", "ADDRESS", "connect from this local address", refused=BUILTIN_ONLY),
-        Option("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", refused=BUILTIN_ONLY),
-        Option("-Z --ciphers", "SUITE", "TLS cipher suites", refused=BUILTIN_ONLY),
-        Option("-E --certificate", "FILE", "client certificate and key (PEM)", refused=BUILTIN_ONLY),
-        Option("-I --no-sni", "", "do not send the server's name in the TLS handshake", refused=BUILTIN_ONLY),
-        Option("--insecure", "", "accept any TLS certificate"),
-    ),
-    Group("engine", LOADS,
-        Option("--engine", "NAME", "what generates the load: builtin, locust or jmeter", default="builtin",
-            choices=ENGINES),
-        Option("--generator", "NAME=PLACE",
-            "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
-            types.generator, dest="generators", repeatable=True, refused={"builtin": ADD_ENGINE}),
-        Option("--plan", "FILE", "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, dest="user_plan",
-            refused={"builtin": ADD_ENGINE}),
-        Option("-R --remote", "HOST,HOST", "generate the load on these jmeter-servers: HOST or HOST:PORT",
-            types.jmeter_servers, (), dest="servers", refused={"builtin": ADD_JMETER, "locust": ADD_JMETER}),
-    ),
-    Group("monitoring", (*MEASURES, "doctor"),
-        Option("--host", "NAME=PLACE",
-            "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
-            "configuration; repeatable",
-            types.watched_host, dest="hosts", repeatable=True),
-        *(
-            Option(f"--{page.name}", "[NAME:]URL", f"{page.help}: {page.forms}", repeatable=True)
-            for page in STATUS_OPTIONS
-        ),
-        Option("--interval", "SECONDS", "time between samples", INTERVAL, 1.0),
-        Option("--link", "[NAME:]MBIT",
-            "speed of the network interfaces of a host, or of all, whatever the kernel reports; repeatable",
-            types.link, dest="links", repeatable=True),
-    ),
-    Group("output", MEASURES,
-        Option("--headless", "", "print a line per interval instead of the cockpit",
-            commands=(*MEASURES, "replay", "experiment"),
-            help_for={"experiment": "print lines of progress instead of the cockpit"}),
-        Option("-q --quiet", "", "do not print a line per interval", commands=(*MEASURES, "experiment"),
-            help_for={"experiment": "print the table alone"}),
-        Option("--text", "", "print the report (default)", commands=("report", "compare"), conflict="report",
-            help_for={"compare": "print text, on a terminal too"}),
-        Option("--markdown", "", "print the report in Markdown", commands=("report",), conflict="report"),
-        Option("--json", "FILE", JSON, commands=(*MEASURES, "report", "doctor", "compare"),
-            help_for={"doctor": "write the checks as JSON (- for standard output)",
-                "compare": "write the comparison as JSON (- for standard output)"}),
-        Option("--html", "FILE", "write the report as a page with charts", output_file, commands=(*MEASURES, "report")),
-        Option("--record", "FILE", "record to this file (default: a new one in the state directory)", output_file,
-            conflict="record"),
-        Option("--no-record", "", "do not record", conflict="record"),
-        Option("--fail-if", "EXPR", "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition,
-            repeatable=True),
-        Option("--strict", "", "exit with 5 if the load generator was the bottleneck"),
-    ),
-    AB_REPORTS,
-    Group("options", (),
-        Option("--out", "DIR", "write results there (default: PLAN.results beside the plan)", Path,
-            commands=("experiment",)),
-        Option("--again", "", "measure everything again, not only what is missing", commands=("experiment",),
-            conflict="experiment"),
-        Option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment"),
-        Option("--table", "", "only print the table of what is measured so far", commands=("experiment",),
-            conflict="experiment"),
-        Option("--by", "step|time", "what to align (default: steps, if there are any)", choices=("step", "time"),
-            commands=("compare",)),
-        Option("--margin", "PERCENT", "smallest difference that matters", POSITIVE, 5.0, commands=("compare",)),
-        Option("--all", "", "also show the numbers that do not differ", commands=("compare",)),
-        Option("--csv", "DIR", "write a CSV file for each table", Path, commands=("export",)),
-        Option("--jsonl", "FILE", "write a JSON line for each row (- for standard output)", commands=("export",)),
-        Option("--sqlite", "FILE", "write a new SQLite database with these tables", output_file, commands=("export",)),
-        Option("--sar", "", "print what sar -u -P ALL -W -S -q -n DEV prints", commands=("export",)),
-        Option("--host", "NAME", "only this machine (with --sar)", commands=("export",)),
-        Option("--cast", "FILE", "write the cockpit as a recording of asciinema", output_file, commands=("export",)),
-        Option("--size", "COLUMNSxROWS", "size of the cockpit (with --cast)", default="120x40", commands=("export",)),
-        Option("--session", "FILE", "the test that records to FILE (default: the newest)", dest="running",
-            commands=("mark",)),
-        Option("--older-than", "AGE", "recordings that ended so long ago: 30d, 12h, 2w", commands=("sessions prune",)),
-        Option("--keep", "N", "but never the newest N", COUNT, commands=("sessions prune",)),
-        Option("--dry-run", "", "only show what would be removed", commands=("sessions prune",)),
-    ),
-    Group("every command",
-        (*COMMANDS, *(f"{command.name} {part}" for command in COMMANDS.values() for part, _ in command.parts)),
-        Option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)", choices=LANGUAGES),
-        Option("--theme", "NAME", "colours: terminal (its own 16), dark, light, safe (for the colour-blind)",
-            choices=THEMES),
-        Option("--ascii", "", "draw with ASCII only"),
-        Option("-h --help", "", "show this help and exit"),
-        Option("-V --version", "", "show the version and exit", commands=("run",)),
-    ),
-)  # fmt: skip
+OPTIONS = Group("options", ())
+EVERYWHERE = Group("every command",
+    (*COMMANDS, *(f"{command.name} {part}" for command in COMMANDS.values() for part, _ in command.parts)))  # fmt: skip
+
+GROUPS = (ARGUMENTS, LOAD, TUNING, REQUESTS, CONNECTIONS, ENGINE, MONITORING, OUTPUT, AB_REPORTS, OPTIONS, EVERYWHERE)
+
+
+# fmt: off
+class Options:
+    """What one command line asks for. An option that is not given, or that the command does not have, has its default.
+
+    No ``argparse.Namespace``: its attributes are not checked. Secrets are in it as they were given.
+    """
+
+    command: str
+    argv: tuple[str, ...] = ()  # the command line as it was given
+    words: tuple[str, ...]  # the command line without the options of every command
+    program: tuple[str, ...] = ()  # the command that ``watch`` runs
+
+    urls: list[str] = ARGUMENTS.option("urls", "URL", "URL to request", nargs="*", commands=LOADS)
+    plan_file: Path = ARGUMENTS.option("plan_file", "PLAN.toml", "what to run (see `loadtop help plan`)", Path,
+        commands=("experiment",))
+    session: Path = ARGUMENTS.option("session", "SESSION", SESSION, Path,
+        commands=("replay", "report", "export", "sessions rename"))
+    name: str = ARGUMENTS.option("name", "NAME", "the new name, with or without .loadtop",
+        commands=("sessions rename",))
+    sessions: list[Path] = ARGUMENTS.option("sessions", "SESSION",
+        "recordings; the others are compared with the first", Path, nargs="*", commands=("compare",))
+    mark: str = ARGUMENTS.option("mark", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",))
+    topic: list[str] = ARGUMENTS.option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",))
+
+    requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
+        refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
+    concurrency: int | None = LOAD.option("-c --concurrency", "N",
+        f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
+        help_for={"tune": f"most connections (default {TUNE_CONNECTIONS})"})
+    time: float | None = LOAD.option("-t --time", "SECONDS",
+        f"stop after that time (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
+        commands=(*LOADS, "watch"),
+        help_for={"tune": f"stop the search after that time (default {TUNE_TOTAL_S:.0f})",
+            "watch": "stop after that time"})
+    rate: float | None = LOAD.option("--rate", "R", "start R requests/s, however slow the server is (open model)",
+        POSITIVE, own_plan=PLANS, refused=TUNE_CHOOSES)
+    steps: str | None = LOAD.option("--steps", "1,2,4",
+        "run one step after another: connections, or requests/s with --rate", own_plan=("jmeter",),
+        refused=TUNE_CHOOSES)
+    step_time: float | None = LOAD.option("--step-time", "S",
+        f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
+        help_for={"tune": f"shortest step (default {TUNE_STEP_S:.0f})"})
+    warmup: float = LOAD.option("--warmup", "S", "leave the first seconds out of the statistics",
+        types.number(least=0), default=0.0,
+        refused={"tune": "it waits until each step is steady; leave the option out"})
+    workers: int = LOAD.option("--workers", "N", "number of generator processes; `auto` adds processes on demand",
+        types.workers, default=1, refused={"jmeter": "leave it out, one process uses all cores"})
+    yes: bool = LOAD.option("--yes", "", "do not ask before a large load on a public address")
+
+    first: int = TUNING.option("--from", "N", "start with N connections", COUNT, default=1)
+    finer: int = TUNING.option("--finer", "N", "steps near the knee", types.number(whole=True, least=0),
+        default=TUNE_REFINEMENTS)
+    most_step_time: float | None = TUNING.option("--most-step-time", "S",
+        "longest step, steady or not (default 4 times --step-time)", POSITIVE)
+
+    url_file: Path | None = REQUESTS.option("--urls", "FILE",
+        "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path, own_plan=PLANS)
+    keepalive: bool = REQUESTS.option("-k --keepalive", "", "reuse connections", own_plan=PLANS)
+    method: str | None = REQUESTS.option("-m --method", "NAME", "request method", own_plan=PLANS)
+    head: bool = REQUESTS.option("-i --head", "", "send HEAD instead of GET", own_plan=PLANS, conflict="body")
+    post: Path | None = REQUESTS.option("-p --post", "FILE", "POST the contents of a file", Path, own_plan=PLANS,
+        conflict="body")
+    put: Path | None = REQUESTS.option("-u --put", "FILE", "PUT the contents of a file", Path, own_plan=PLANS,
+        conflict="body")
+    content_type: str | None = REQUESTS.option("-T --content-type", "TYPE",
+        "content type of the body (default text/plain)", own_plan=PLANS)
+    header: list[str] = REQUESTS.option("-H --header", "LINE",
+        "add a header; @FILE: one per line of a file; repeatable", repeatable=True, own_plan=PLANS)
+    cookie: list[str] = REQUESTS.option("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable",
+        repeatable=True, own_plan=PLANS)
+    auth: str | None = REQUESTS.option("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file",
+        own_plan=PLANS)
+    any_length: bool = REQUESTS.option("-l --any-length", "", "accept bodies that differ in length")
+    timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE,
+        default=30.0)
+    keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue when the server stops answering")
+    verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
+        types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
+
+    proxy: str | None = CONNECTIONS.option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",),
+        refused=BUILTIN_ONLY)
+    proxy_auth: str | None = CONNECTIONS.option("-P --proxy-auth", "USER:PASSWORD",
+        "use Basic authentication at the proxy; @FILE: from a file")
+    buffer: int | None = CONNECTIONS.option("-b --buffer", "BYTES", "size of the socket buffers", COUNT,
+        refused=BUILTIN_ONLY)
+    bind: str | None = CONNECTIONS.option("-B --bind", "ADDRESS", "connect from this local address",
+        refused=BUILTIN_ONLY)
+    protocol: str | None = CONNECTIONS.option("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL",
+        refused=BUILTIN_ONLY)
+    ciphers: str | None = CONNECTIONS.option("-Z --ciphers", "SUITE", "TLS cipher suites", refused=BUILTIN_ONLY)
+    certificate: str | None = CONNECTIONS.option("-E --certificate", "FILE", "client certificate and key (PEM)",
+        refused=BUILTIN_ONLY)
+    no_sni: bool = CONNECTIONS.option("-I --no-sni", "", "do not send the server's name in the TLS handshake",
+        refused=BUILTIN_ONLY)
+    insecure: bool = CONNECTIONS.option("--insecure", "", "accept any TLS certificate")
+
+    engine: str = ENGINE.option("--engine", "NAME", "what generates the load: builtin, locust or jmeter",
+        default="builtin", choices=ENGINES)
+    generators: list[tuple[str, str]] = ENGINE.option("--generator", "NAME=PLACE",
+        "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
+        types.generator, repeatable=True, refused={"builtin": ADD_ENGINE})
+    user_plan: Path | None = ENGINE.option("--plan", "FILE",
+        "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, refused={"builtin": ADD_ENGINE})
+    servers: tuple[str, ...] = ENGINE.option("-R --remote", "HOST,HOST",
+        "generate the load on these jmeter-servers: HOST or HOST:PORT", types.jmeter_servers, default=(),
+        refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
+
+    hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
+        "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
+        "configuration; repeatable", types.watched_host, repeatable=True)
+    for _page in STATUS_OPTIONS:
+        MONITORING.option(f"--{_page.name}", "[NAME:]URL", f"{_page.help}: {_page.forms}", repeatable=True)
+    interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
+    links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
+        "speed of the network interfaces of a host, or of all, whatever the kernel reports; repeatable",
+        types.link, repeatable=True)
+
+    headless: bool = OUTPUT.option("--headless", "", "print a line per interval instead of the cockpit",
+        commands=(*MEASURES, "replay", "experiment"),
+        help_for={"experiment": "print lines of progress instead of the cockpit"})
+    quiet: bool = OUTPUT.option("-q --quiet", "", "do not print a line per interval",
+        commands=(*MEASURES, "experiment"), help_for={"experiment": "print the table alone"})
+    text: bool = OUTPUT.option("--text", "", "print the report (default)", commands=("report", "compare"),
+        conflict="report", help_for={"compare": "print text, on a terminal too"})
+    markdown: bool = OUTPUT.option("--markdown", "", "print the report in Markdown", commands=("report",),
+        conflict="report")
+    json: str | None = OUTPUT.option("--json", "FILE", JSON, commands=(*MEASURES, "report", "doctor", "compare"),
+        help_for={"doctor": "write the checks as JSON (- for standard output)",
+            "compare": "write the comparison as JSON (- for standard output)"})
+    html: Path | None = OUTPUT.option("--html", "FILE", "write the report as a page with charts", output_file,
+        commands=(*MEASURES, "report"))
+    record: Path | None = OUTPUT.option("--record", "FILE",
+        "record to this file (default: a new one in the state directory)", output_file, conflict="record")
+    no_record: bool = OUTPUT.option("--no-record", "", "do not record", conflict="record")
+    fail_if: "list[Condition]" = OUTPUT.option("--fail-if", "EXPR",
+        "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition, repeatable=True)
+    strict: bool = OUTPUT.option("--strict", "", "exit with 5 if the load generator was the bottleneck")
+
+    ab: bool = AB_REPORTS.option("--ab", "", "print ab's report instead of loadtop's",
+        commands=("run", "watch", "demo", "report"), conflict="report")
+    no_percentiles: bool = AB_REPORTS.option("-d", "", "--ab without percentiles")
+    no_spread: bool = AB_REPORTS.option("-S", "", "--ab without medians and deviations")
+    percentiles_csv: Path | None = AB_REPORTS.option("-e --percentiles-csv", "FILE", "write the percentiles as CSV",
+        output_file, refused={"watch": TIMES})
+    gnuplot: Path | None = AB_REPORTS.option("-g --gnuplot", "FILE", "write the times of each request", output_file,
+        refused={"watch": TIMES, "demo": "leave it out, or give it with a URL", **BUILTIN_ONLY})
+    as_html: bool = AB_REPORTS.option("-w --html-table", "", "print ab's report as an HTML table", conflict="report")
+    table_attributes: str | None = AB_REPORTS.option("-x", "TEXT", "attributes of <table>; switches -w on")
+    tr_attributes: str | None = AB_REPORTS.option("-y", "TEXT", "attributes of <tr>; switches -w on")
+    td_attributes: str | None = AB_REPORTS.option("-z", "TEXT", "attributes of <td>; switches -w on")
+
+    out: Path | None = OPTIONS.option("--out", "DIR",
+        "write results there (default: PLAN.results beside the plan)", Path, commands=("experiment",))
+    again: bool = OPTIONS.option("--again", "", "measure everything again, not only what is missing",
+        commands=("experiment",), conflict="experiment")
+    check: bool = OPTIONS.option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment")
+    table: bool = OPTIONS.option("--table", "", "only print the table of what is measured so far",
+        commands=("experiment",), conflict="experiment")
+    by: "By | None" = OPTIONS.option("--by", "step|time", "what to align (default: steps, if there are any)",
+        choices=("step", "time"), commands=("compare",))
+    margin: float = OPTIONS.option("--margin", "PERCENT", "smallest difference that matters", POSITIVE, default=5.0,
+        commands=("compare",))
+    all: bool = OPTIONS.option("--all", "", "also show the numbers that do not differ", commands=("compare",))
+    csv: Path | None = OPTIONS.option("--csv", "DIR", "write a CSV file for each table", Path, commands=("export",))
+    jsonl: str | None = OPTIONS.option("--jsonl", "FILE", "write a JSON line for each row (- for standard output)",
+        commands=("export",))
+    sqlite: Path | None = OPTIONS.option("--sqlite", "FILE", "write a new SQLite database with these tables",
+        output_file, commands=("export",))
+    sar: bool = OPTIONS.option("--sar", "", "print what sar -u -P ALL -W -S -q -n DEV prints", commands=("export",))
+    host: str | None = OPTIONS.option("--host", "NAME", "only this machine (with --sar)", commands=("export",))
+    cast: Path | None = OPTIONS.option("--cast", "FILE", "write the cockpit as a recording of asciinema", output_file,
+        commands=("export",))
+    size: str = OPTIONS.option("--size", "COLUMNSxROWS", "size of the cockpit (with --cast)", default="120x40",
+        commands=("export",))
+    running: str | None = OPTIONS.option("--session", "FILE", "the test that records to FILE (default: the newest)",
+        commands=("mark",))
+    older_than: str | None = OPTIONS.option("--older-than", "AGE",
+        "recordings that ended so long ago: 30d, 12h, 2w", commands=("sessions prune",))
+    keep: int | None = OPTIONS.option("--keep", "N", "but never the newest N", COUNT, commands=("sessions prune",))
+    dry_run: bool = OPTIONS.option("--dry-run", "", "only show what would be removed", commands=("sessions prune",))
+    part: str | None  # the command of ``loadtop sessions``
+
+    lang: str | None = EVERYWHERE.option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)",
+        choices=LANGUAGES)
+    theme: str | None = EVERYWHERE.option("--theme", "NAME",
+        "colours: terminal (its own 16), dark, light, safe (for the colour-blind)", choices=THEMES)
+    ascii: bool = EVERYWHERE.option("--ascii", "", "draw with ASCII only")
+    EVERYWHERE.option("-h --help", "", "show this help and exit")
+    EVERYWHERE.option("-V --version", "", "show the version and exit", commands=("run",))
+
+    # What follows from several options.
+    plan: "Plan"
+    html_table: tuple[str, str, str] | None = None  # the attributes of the table, its rows and its cells
+    status_urls: dict[str, dict[str, list[str]]]  # by host and kind of server
+    load_hosts: frozenset[str] = frozenset()  # the hosts that generate load for another engine
+    locustfile: str | None = None  # its text
+    search: "StepSearch"
+    limits: "TimeLimits"
+# fmt: on
 
 
 def options_of(command: str) -> Iterator[Option]:

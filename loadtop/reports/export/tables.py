@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
+from itertools import zip_longest
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import NoneType, UnionType
@@ -242,9 +243,11 @@ def _buckets(snapshot: Snapshot) -> Iterator[tuple[str, int, int, int]]:
             yield (part, *bounds(bucket), count)
 
 
-def _generator_workers(snapshot: Snapshot) -> Iterable[tuple[int, float]]:
+def _generator_workers(snapshot: Snapshot) -> Iterator[tuple[int, float, float | None]]:
     generator = None if snapshot.load is None else snapshot.load.generator
-    return enumerate(() if generator is None else generator.worker_cpu_s, start=1)
+    if generator is not None:
+        for number, (cpu_s, wait_s) in enumerate(zip_longest(generator.worker_cpu_s, generator.worker_wait_s), start=1):
+            yield number, cpu_s, wait_s
 
 
 def _findings(snapshot: Snapshot) -> Iterable[tuple[int, Finding]]:
@@ -272,7 +275,7 @@ def _same(record: Any) -> Any:
 
 TABLES = (
     Table("load", _load_columns(), lambda snapshot: () if snapshot.load is None else (snapshot,)),
-    Table("generator_worker", _items("number", "cpu_s"), _generator_workers),
+    Table("generator_worker", _items("number", "cpu_s", "wait_s"), _generator_workers),
     Table("engine_worker", _figures(EngineWorker, _same), _of_load("workers")),
     Table("stated_times", _figures(StatedTimes, _same), _of_load("stated")),
     Table("latency", _latency_columns(), _latencies),
@@ -295,7 +298,7 @@ TABLES = (
     _of_hosts(
         "process",
         _with_rates("processes", "pid", "process.pid"),
-        _figures(Process, RECORD) | {"cpu_pct": _field(RATES, "cpu")},
+        _figures(Process, RECORD) | {"cpu_pct": _field(RATES, "cpu"), "wait_pct": _field(RATES, "wait")},
     ),
     _of_hosts("process_group", lambda _, host: _rates(host, "groups"), _figures(GroupRates, RECORD)),
     *map(_servers, KINDS),

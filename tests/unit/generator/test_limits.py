@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.generator.limits import quota_periods
+from loadtop.generator.limits import cpu_wait_s, quota_periods
 
 
 def write(file: Path, text: str) -> None:
@@ -41,6 +41,17 @@ def test_a_container_that_does_not_show_its_groups_path_has_them_at_the_top(tmp_
     write(tmp_path / "proc/self/cgroup", "0::/kubepods/pod1\n")
     write(tmp_path / "sys/fs/cgroup/cpu.stat", stat(7, 5))
     assert quota_periods(tmp_path) == (7, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("213543 4500000000 2\n", 4.5), ("0 0 0\n", None), ("", None), ("1 -2 x\n", None)],
+    ids=["counted", "not counted by this kernel", "cut", "not numbers"],
+)
+def test_the_wait_for_a_processor(tmp_path: Path, text: str, seconds: float | None) -> None:
+    write(tmp_path / "schedstat", text)
+    assert cpu_wait_s(tmp_path / "schedstat") == seconds
+    assert cpu_wait_s(tmp_path / "no such file") is None
 
 
 def test_a_system_without_control_groups_has_none(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from loadtop.cli.options.command_line import parse
-from loadtop.cli.options.option import Options
+from loadtop.cli.options.table import Options
 
 URL = "http://127.0.0.1/"
 
