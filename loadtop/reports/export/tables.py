@@ -19,23 +19,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TextIO, cast, get_args, get_type_hints
 
+from loadtop import model
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
-from loadtop.model import (
-    CpuTimes,
-    Disk,
-    Distribution,
-    EngineWorker,
-    HostSample,
-    HostState,
-    Latencies,
-    Listener,
-    LoadSample,
-    Network,
-    Outcome,
-    Process,
-    StatedTimes,
-)
+from loadtop.model import HostSample
 from loadtop.model.histogram import bounds, mean, percentile
 from loadtop.model.server import Measure, ServerReading, columns
 from loadtop.pipeline.snapshot import Snapshot
@@ -48,6 +35,8 @@ from loadtop.servers.registry import HOST_METRICS, KINDS
 
 Cell = str | int | float | None
 Read = Callable[[Any], Any]
+OfHost = Callable[[HostSample, HostView], Iterable[Any]]
+"""What the rows of a machine's table are about: records, or pairs of records and rates."""
 
 MAX_SQLITE_INTEGER = 1 << 63
 
@@ -116,9 +105,8 @@ class Row(NamedTuple):
     rates: Any = None
 
 
-def _of_hosts(name: str, things: Callable[[HostSample, HostView], Iterable[Any]], columns: dict[str, Read]) -> Table:
-    """Return a table of things that belong to a machine: records, or pairs of records and rates. Machines without a new
-    sample have no rows."""
+def _of_hosts(name: str, things: OfHost, columns: dict[str, Read]) -> Table:
+    """Return a table of things that belong to a machine. Machines without a new sample have no rows."""
 
     def rows(snapshot: Snapshot) -> Iterator[Row]:
         for host in snapshot.measured.hosts:
@@ -129,9 +117,7 @@ def _of_hosts(name: str, things: Callable[[HostSample, HostView], Iterable[Any]]
     return Table(name, {"host": attrgetter("host"), **columns}, rows)
 
 
-def _with_rates(
-    name: str, key: str, rates_key: str = ""
-) -> Callable[[HostSample, HostView], Iterator[tuple[Any, Any]]]:
+def _with_rates(name: str, key: str, rates_key: str = "") -> OfHost:
     """Pair the records of this name with the rates of this name that have the same key."""
     key_of, key_of_rates = attrgetter(key), attrgetter(rates_key or key)
 
@@ -148,15 +134,11 @@ def _rates(host: HostView, name: str) -> Iterable[Any]:
 
 
 def _load_columns() -> dict[str, Read]:
-    measured = _figures(LoadSample, attrgetter("load"), leave=("latencies", "at"))
-    metrics = {metric.name: _of_measured(metric.read) for metric in LOAD_METRICS}
-    rates = _figures(LoadRates, attrgetter("measured.load_rates"))
-    columns: dict[str, Read] = {"wall": attrgetter("measured.frame.wall")}
+    measured = _figures(model.LoadSample, attrgetter("load"), leave=("latencies", "at"))
+    metrics: dict[str, Read] = {metric.name: metric.read for metric in LOAD_METRICS}
+    rates = _figures(LoadRates, attrgetter("load_rates"))
+    columns: dict[str, Read] = {"wall": attrgetter("frame.wall")}
     return columns | _joined(measured | metrics, {name: read for name, read in rates.items() if name not in metrics})
-
-
-def _of_measured(read: Read) -> Read:
-    return lambda snapshot: read(snapshot.measured)
 
 
 def _host_columns() -> dict[str, Read]:
@@ -164,7 +146,7 @@ def _host_columns() -> dict[str, Read]:
     metrics: dict[str, Read] = {metric.name.replace(".", "_"): metric.read for metric in HOST_METRICS}
     rates = _figures(HostRates, RATES)
     columns: dict[str, Read] = {"host": attrgetter("name"), "stale_s": attrgetter("stale_s")}
-    columns |= _figures(HostState, attrgetter("state"), leave=("name", "sample"))
+    columns |= _figures(model.HostState, attrgetter("state"), leave=("name", "sample"))
     return columns | _joined(metrics | measured, {name: read for name, read in rates.items() if name not in metrics})
 
 
@@ -179,7 +161,7 @@ def _cores(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
 
 
 def _core_columns() -> dict[str, Read]:
-    columns: dict[str, Read] = {"id": attrgetter("record.id"), **_figures(CpuTimes, attrgetter("record.times"))}
+    columns: dict[str, Read] = {"id": attrgetter("record.id"), **_figures(model.CpuTimes, attrgetter("record.times"))}
     return columns | {f"{name}_pct": read for name, read in _figures(CpuShares, RATES).items()}
 
 
@@ -215,20 +197,20 @@ def _per_second(field: str) -> Read:
 
 class Latency(NamedTuple):
     part: str
-    values: Distribution
+    values: model.Distribution
 
 
 def _latencies(snapshot: Snapshot) -> Iterator[Latency]:
     latencies = None if snapshot.load is None else snapshot.load.latencies
-    for field in fields(Latencies) if latencies is not None else ():
-        values: Distribution | None = getattr(latencies, field.name)
+    for field in fields(model.Latencies) if latencies is not None else ():
+        values: model.Distribution | None = getattr(latencies, field.name)
         if values is not None:
             yield Latency(field.name, values)
 
 
 def _latency_columns() -> dict[str, Read]:
     columns: dict[str, Read] = {"part": attrgetter("part")}
-    columns |= _figures(Distribution, attrgetter("values"), leave=("sum_squares_us2",))
+    columns |= _figures(model.Distribution, attrgetter("values"), leave=("sum_squares_us2",))
     columns["mean_ms"] = lambda latency: mean(latency.values) / 1e3 if latency.values.count else None
     return columns | {f"{name}_ms": _percentile(percent) for name, percent in PERCENTILES.items()}
 
@@ -274,10 +256,10 @@ def _same(record: Any) -> Any:
 
 
 TABLES = (
-    Table("load", _load_columns(), lambda snapshot: () if snapshot.load is None else (snapshot,)),
+    Table("load", _load_columns(), lambda snapshot: () if snapshot.load is None else (snapshot.measured,)),
     Table("generator_worker", _items("number", "cpu_s", "wait_s"), _generator_workers),
-    Table("engine_worker", _figures(EngineWorker, _same), _of_load("workers")),
-    Table("stated_times", _figures(StatedTimes, _same), _of_load("stated")),
+    Table("engine_worker", _figures(model.EngineWorker, _same), _of_load("workers")),
+    Table("stated_times", _figures(model.StatedTimes, _same), _of_load("stated")),
     Table("latency", _latency_columns(), _latencies),
     Table("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
     Table("host", _host_columns(), attrgetter("measured.hosts")),
@@ -285,24 +267,26 @@ TABLES = (
     _of_hosts(
         "disk",
         _with_rates("disks", "name"),
-        _joined(_figures(Disk, RECORD), _figures(DiskRates, RATES, leave=("name", "swap"))),
+        _joined(_figures(model.Disk, RECORD), _figures(DiskRates, RATES, leave=("name", "swap"))),
     ),
     _of_hosts(
         "network",
         _with_rates("networks", "name"),
-        _joined(_figures(Network, RECORD), _figures(NetworkRates, RATES, leave=("name", "link_mbit"))),
+        _joined(_figures(model.Network, RECORD), _figures(NetworkRates, RATES, leave=("name", "link_mbit"))),
     ),
     _of_hosts(
-        "listener", lambda sample, _: () if sample.tcp is None else sample.tcp.listeners, _figures(Listener, RECORD)
+        "listener",
+        lambda sample, _: () if sample.tcp is None else sample.tcp.listeners,
+        _figures(model.Listener, RECORD),
     ),
     _of_hosts(
         "process",
         _with_rates("processes", "pid", "process.pid"),
-        _figures(Process, RECORD) | {"cpu_pct": _field(RATES, "cpu"), "wait_pct": _field(RATES, "wait")},
+        _figures(model.Process, RECORD) | {"cpu_pct": _field(RATES, "cpu"), "wait_pct": _field(RATES, "wait")},
     ),
     _of_hosts("process_group", lambda _, host: _rates(host, "groups"), _figures(GroupRates, RECORD)),
     *map(_servers, KINDS),
-    _of_hosts("collector", lambda sample, _: sample.outcomes, _figures(Outcome, RECORD)),
+    _of_hosts("collector", lambda sample, _: sample.outcomes, _figures(model.Outcome, RECORD)),
     Table("finding", _items("position") | _figures(Finding, itemgetter(1)), _findings),
     Table("evidence", _items("position", "bottleneck") | _figures(Evidence, itemgetter(2)), _evidence),
     Table("mark", {"text": _same}, attrgetter("measured.frame.marks")),
