@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
-from loadtop.cli.demo.server import DemoServer, demo_plan, start_server
+from loadtop.cli.demo.server import CORES, WORKERS, DemoServer, demo_plan, start_server
 from tests.loads.program import wait_until
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
@@ -102,10 +102,10 @@ async def test_status_counts_its_own_workers(kind: str) -> None:
         busy = seen[-1]
         await asyncio.gather(*waiting)
         after = await asyncio.to_thread(status_of, target.status_url)
-    assert len(idle["Scoreboard"]) == target.workers
+    assert len(idle["Scoreboard"]) == WORKERS
     assert ("Apache" in idle["ServerVersion"].split("(")[0]) is (kind == "apache")
     assert busy["BusyWorkers"] == "5", "four waiting pages and the status page itself"
-    assert int(busy["BusyWorkers"]) + int(busy["IdleWorkers"]) == target.workers
+    assert int(busy["BusyWorkers"]) + int(busy["IdleWorkers"]) == WORKERS
     # Apache counts a request a moment after its response, so the very last ones may be missing on either side.
     assert 0 <= int(after["Total Accesses"]) - int(idle["Total Accesses"]) - 4 - len(seen) <= 2
 
@@ -115,8 +115,8 @@ async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(mo
         plan = demo_plan(target)
         light, wait, burn = plan.steps
         assert 50 <= sum(step.duration_s or 0 for step in plan.steps) <= 65
-        assert (light.concurrency or 0) < target.workers < (wait.concurrency or 0)
-        assert target.cores < (burn.concurrency or 0) < target.workers
+        assert (light.concurrency or 0) < WORKERS < (wait.concurrency or 0)
+        assert CORES < (burn.concurrency or 0) < WORKERS
         assert [plan.targets[(step.targets or (9,))[0]].path for step in plan.steps] == ["/light", "/wait", "/burn"]
         monkeypatch.setenv("LOADTOP_DEMO_SECONDS", "6")
         assert sum(step.duration_s or 0 for step in demo_plan(target).steps) == pytest.approx(6)
@@ -127,7 +127,7 @@ async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch
     async with demo() as target:
         leader = psutil.Process(target.process.pid)
         server = [leader, *leader.children(recursive=True)]
-        assert len(server) == 1 + target.cores
+        assert len(server) == 1 + CORES
         assert await asyncio.to_thread(wait_until, lambda: {each.name() for each in server} == {"httpd"}, 5.0)
 
 
@@ -135,7 +135,7 @@ async def test_more_requests_than_workers_wait_in_order(kind: str) -> None:
     del kind
     async with demo() as target:
         began = time.monotonic()
-        pages = [asyncio.to_thread(fetch, target.url + "wait") for _ in range(target.workers + 2)]
+        pages = [asyncio.to_thread(fetch, target.url + "wait") for _ in range(WORKERS + 2)]
         await asyncio.gather(*pages)
     assert time.monotonic() - began > 0.5, "the last two had to wait for a worker"
 

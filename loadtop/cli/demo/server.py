@@ -40,8 +40,6 @@ class DemoServer:
     url: str
     kind: str
     process: GuardedProcess
-    workers: int = WORKERS
-    cores: int = CORES
 
     @property
     def status_url(self) -> str:
@@ -122,8 +120,8 @@ def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
         targets=tuple(Target.parse(server.url + page.name) for page in (LIGHT, WAIT, BURN)),
         steps=(
             Step(concurrency=2, duration_s=HEADROOM_S * scale, targets=(0,)),
-            Step(concurrency=2 * server.workers, duration_s=POOL_S * scale, targets=(1,)),
-            Step(concurrency=3 * server.cores, duration_s=CPU_S * scale, targets=(2,)),
+            Step(concurrency=2 * WORKERS, duration_s=POOL_S * scale, targets=(1,)),
+            Step(concurrency=3 * CORES, duration_s=CPU_S * scale, targets=(2,)),
         ),
         timeout_s=20.0,
     )
