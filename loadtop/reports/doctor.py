@@ -165,20 +165,10 @@ def _users(sample: HostSample) -> Iterator[_Seen]:
             yield kind.name, kind.seen(readings), kind.lacks(readings, sample)
 
 
-_COLLECTORS: dict[Translatable, str] = {
-    "cpu": "cpu",
-    "load": "scheduler",
-    "memory": "memory",
-    "swap": "swap",
-    "paging": "paging",
-    "pressure": "pressure",
-    "disks": "disks",
-    "networks": "networks",
-    "tcp": "tcp",
-    "processes": "processes",
-    "cgroup": "cgroup",
-    **{kind.title.lower(): kind.name for kind in KINDS},
-}
+_BASIC: tuple[Translatable, ...] = ("cpu", "load", "memory", "swap", "paging", "pressure")
+_FURTHER: tuple[Translatable, ...] = ("disks", "networks", "tcp", "processes", "cgroup")
+_KINDS = {kind.title.lower(): kind.name for kind in KINDS}
+_COLLECTORS = {name: name for name in (*_BASIC, *_FURTHER)} | {"load": "scheduler"} | _KINDS
 """The collector of each panel."""
 
 PANELS = (*_COLLECTORS, "generator")  # what is examined, in this order; the last only of this machine
