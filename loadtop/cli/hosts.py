@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from collectors.transport.ssh.transport import SshTransport
     from loadtop.generator.plan import Plan
 
-_ROLES = {
-    (True, True): "target+generator",
-    (True, False): "target",
-    (False, True): "generator",
-    (False, False): "other",
-}
-"""The role of a host in the test: by whether it serves what is requested, and whether it generates the load."""
+
+def _role(*, serves: bool, generates: bool) -> str:
+    """The role in the test of a host that serves what is requested, or generates the load."""
+    parts = {"target": serves, "generator": generates}
+    return "+".join(part for part, applies in parts.items() if applies) or "other"
 
 
 async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, SshTransport]":
@@ -55,12 +53,12 @@ def watched_hosts(
 
     near, served = _served(plan, far)
     from_here = options.engine == "builtin" or any(place == "local" for _, place in options.generators)
-    here = _ROLES[plan is None or bool(near), plan is not None and from_here]
+    here = _role(serves=plan is None or bool(near), generates=plan is not None and from_here)
     hosts: list[Any] = []
     for name, place in options.hosts:
         urls = options.status_urls.get(name, {})
         if name in far:
-            role = _ROLES[plan is None or name in served, name in options.load_hosts]
+            role = _role(serves=plan is None or name in served, generates=name in options.load_hosts)
             hosts.append(far_host(name, role, far[name], status_urls=urls, target_urls=served.get(name, [])))
             continue
         if status is not None:
