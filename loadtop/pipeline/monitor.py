@@ -204,12 +204,9 @@ class Monitor:
                 await asyncio.wait({pause} if ended is None else {pause, ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 pause.cancel()
-            self._note_suspension(self._clock.monotonic() - self._began - due)
-
-    def _note_suspension(self, late_s: float) -> None:
-        """Mark that this process did not run for a while (Ctrl-Z, SIGSTOP, or it hung): a load pauses meanwhile."""
-        if late_s > SILENCE_S:
-            self._marks.append(tr("loadtop was suspended for {time}", time=duration(late_s)))
+            late_s = self._clock.monotonic() - self._began - due
+            if late_s > SILENCE_S:  # this process did not run (Ctrl-Z, SIGSTOP, or it hung): a load pauses meanwhile
+                self._marks.append(tr("loadtop was suspended for {time}", time=duration(late_s)))
 
     def _show(self, show: Callable[[Snapshot], None]) -> None:
         more = True

@@ -21,18 +21,9 @@ from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.model import Frame
 from loadtop.model.secrets import blanked
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording import codec
+from loadtop.recording import codec, container
 from loadtop.recording.codec import DamagedError
-from loadtop.recording.container import (
-    MAX_FRAMES,
-    MAX_SECONDS,
-    MAX_UNIX_TIME,
-    MAX_WORDS,
-    SessionError,
-    SessionMeta,
-    checksum,
-    connect_reader,
-)
+from loadtop.recording.container import SessionError, SessionMeta, checksum
 
 Data = TypeVar("Data")
 
@@ -92,7 +83,7 @@ class Session(AbstractContextManager["Session"]):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: list[str] = []
-        self._connection = connect_reader(path)
+        self._connection = container.connect_reader(path)
         self._block: Block | None = None
         try:
             self.meta = self._meta()
@@ -131,7 +122,7 @@ class Session(AbstractContextManager["Session"]):
                         if not isinstance(number, int) or number <= last:
                             break
                         last = number
-        last = min(last, MAX_FRAMES)
+        last = min(last, container.MAX_FRAMES)
         if damage is not None:
             self._note(f"everything after interval {last}", damage)
         return last
@@ -296,9 +287,9 @@ class Session(AbstractContextManager["Session"]):
         if row is None or checksum(row[0]) != row[1]:
             raise DamagedError("a checksum is wrong")
         meta = msgspec.convert(codec.loads(msgspec.convert(row[0], str)), SessionMeta)
-        if not (0 <= meta.started <= MAX_UNIX_TIME and 0 < meta.interval_s <= MAX_SECONDS):
+        if not (0 <= meta.started <= container.MAX_UNIX_TIME and 0 < meta.interval_s <= container.MAX_SECONDS):
             raise DamagedError("a time in it is impossible")
-        if len(meta.command_line) > MAX_WORDS:
+        if len(meta.command_line) > container.MAX_WORDS:
             raise DamagedError("its command line is impossible")
         clean: SessionMeta = blanked(meta)
         return clean

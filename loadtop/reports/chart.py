@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from math import floor, log10
 
 from loadtop.i18n import clock, plain, tr
 from loadtop.reports.tables import stretch
@@ -98,9 +99,7 @@ def _greatest(chart: Chart) -> float:
 def _nice(value: float) -> float:
     if value <= 0:
         return 1.0
-    unit = 10.0 ** (len(str(int(value))) - 1) if value >= 1 else 0.1
-    while unit > value:
-        unit /= 10
+    unit = 10.0 ** floor(log10(value))
     return next((step * unit for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * unit >= value), 10 * unit)
 
 
