@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from loadtop.analysis.comparison import By, Run, alignment, common, compare
 from loadtop.analysis.totals.series import SeriesTotals
-from loadtop.cli.display import can_draw
+from loadtop.cli.display import on_terminal
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import write_json
@@ -32,7 +32,7 @@ def main(options: Options) -> None:
     if options.json is not None:
         write_json(as_json(comparison), options.json, "the comparison")
     if options.json is None or options.text:
-        if not options.text and can_draw() and sys.stdin.isatty():
+        if not options.text and on_terminal():
             from tui.apps.terminal import PageApp
             from tui.drawing.appearance import Appearance
             from tui.screens.comparison import ComparisonPage

@@ -27,6 +27,11 @@ def can_draw() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "") not in CANNOT_DRAW
 
 
+def on_terminal() -> bool:
+    """Whether the cockpit can be shown, and keys reach it."""
+    return can_draw() and sys.stdin.isatty()
+
+
 def with_screen(options: Options) -> bool:
     return can_draw() and not options.headless
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile, cell_result
 from loadtop.analysis.experiment.runner import CommandError, ExperimentFeed, Progress, Runner, VariantError
-from loadtop.cli.display import can_draw, show
+from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.live_test import LiveTest, Show
 from loadtop.cli.load import Load, load_maker
@@ -41,8 +41,7 @@ def main(options: Options) -> int:
         if options.table:
             _write(plan, file, file.read())
             return DONE
-        screen = can_draw() and not options.headless
-        return asyncio.run(_run(plan, file, screen=screen, quiet=options.quiet))
+        return asyncio.run(_run(plan, file, screen=with_screen(options), quiet=options.quiet))
     except OSError as error:
         raise FileError(f"cannot write to {file.directory}: {error.strerror}") from None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli import run_command
-from loadtop.cli.display import can_draw, show, with_screen
+from loadtop.cli.display import on_terminal, show, with_screen
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import print_report, write_json, write_page
@@ -100,7 +100,7 @@ def _manage(options: Options) -> None:
             raise FileError(f"{path.name} is not renamed: {error}") from None
     elif options.part == "prune":
         _prune(options.older_than, options.keep, dry_run=options.dry_run)
-    elif options.part is None and _on_terminal():
+    elif options.part is None and on_terminal():
         _choose()
     else:
         _list()
@@ -118,13 +118,9 @@ def _choose() -> None:
             return
         at = choice.paths[0]
         run_command([choice.verb, "--lang", language(), *map(str, choice.paths)])
-        if not _on_terminal():  # it was closed meanwhile
+        if not on_terminal():  # it was closed meanwhile
             return
     _list()
-
-
-def _on_terminal() -> bool:
-    return can_draw() and sys.stdin.isatty()
 
 
 def _list() -> None:

@@ -67,23 +67,23 @@ class Feed(Protocol):
     def command(self, command: Command) -> None: ...
 
 
+@dataclass
 class PreparedFeed:
     """A feed that is prepared when it is run, so that slow preparations happen behind the painted screen."""
 
-    def __init__(self, title: str, interval_s: float, recording: str, prepare: Callable[[], Awaitable[Feed]]) -> None:
-        self.title = title
-        self.url: str | None = None
-        self.interval_s = interval_s
-        self.recording = recording
-        self._prepare = prepare
-        self._feed: Feed | None = None
+    title: str
+    interval_s: float
+    recording: str
+    prepare: Callable[[], Awaitable[Feed]]
+    url: str | None = None
+    feed: Feed | None = None
 
     async def run(self, show: Callable[[Snapshot], None]) -> None:
-        self._feed = await self._prepare()
-        self.title, self.url = self._feed.title, self._feed.url
-        await self._feed.run(show)
+        self.feed = await self.prepare()
+        self.title, self.url = self.feed.title, self.feed.url
+        await self.feed.run(show)
 
     def command(self, command: Command) -> None:
         """Pass it on; before the test runs there is nothing to change."""
-        if self._feed is not None:
-            self._feed.command(command)
+        if self.feed is not None:
+            self.feed.command(command)

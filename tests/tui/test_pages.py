@@ -134,7 +134,7 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
 
     on_terminal = iter([True, False])
     monkeypatch.setattr(recordings, "recordings", lambda: [Recording(Path("a.loadtop"))])
-    monkeypatch.setattr(recordings, "_on_terminal", lambda: next(on_terminal))
+    monkeypatch.setattr(recordings, "on_terminal", lambda: next(on_terminal))
     monkeypatch.setattr(PageApp, "run", run)
     monkeypatch.setattr(recordings, "run_command", replay)
     recordings.main(read(["sessions"]))

@@ -7,20 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadtop.cli.exit_codes import FileError, UsageError
+from loadtop.cli.options import table
 from loadtop.cli.options.option import HERE
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.secret_file import lines_of_file, value_of
-from loadtop.cli.options.table import (
-    AB_REPORTS,
-    DEFAULT_CONCURRENCY,
-    DEFAULT_STEP_S,
-    DEFAULT_TIME_S,
-    TUNE_CONNECTIONS,
-    TUNE_STEP_S,
-    TUNE_TOTAL_S,
-    Options,
-    options_of,
-)
+from loadtop.cli.options.table import AB_REPORTS, CONNECTIONS, Options, options_of
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.i18n import Message, Translatable, plural
 from loadtop.servers import StatusOption
@@ -193,12 +184,12 @@ def _set_bounds(options: Options) -> None:
     """The bounds of ``tune``. Raises UsageError if they contradict each other."""
     from loadtop.analysis.tune.controller import StepSearch, TimeLimits
 
-    most = options.concurrency or TUNE_CONNECTIONS
+    most = options.concurrency or table.TUNE_CONNECTIONS
     if options.first > most:
         raise UsageError(f"--from {options.first} is above -c {most}: raise -c or lower --from")
     if options.finer > 50:
         raise UsageError(f"--finer {options.finer} is out of range: give 0 to 50")
-    step_s = options.step_time or TUNE_STEP_S
+    step_s = options.step_time or table.TUNE_STEP_S
     most_step_s = options.most_step_time or 4 * step_s
     if most_step_s < step_s:
         raise UsageError(f"--most-step-time {most_step_s:g} is below --step-time {step_s:g}: raise it")
@@ -207,7 +198,7 @@ def _set_bounds(options: Options) -> None:
         raise UsageError(
             f"steps of {most_step_s:g} s at most are too short to judge: give --step-time {shortest_s:g} or more"
         )
-    total_s = options.time or TUNE_TOTAL_S
+    total_s = options.time or table.TUNE_TOTAL_S
     if total_s < 2 * step_s:
         raise UsageError(f"-t {total_s:g} is too short for steps of {step_s:g} s: raise it or lower --step-time")
     options.search = StepSearch(options.first, most, options.finer)
@@ -225,11 +216,11 @@ def _check_conditions(options: Options) -> None:
 
 def _complete_html_table(options: Options) -> None:
     """The attributes of the elements; each of them asks for the table, as -w does."""
-    table, row, cell = options.table_attributes, options.tr_attributes, options.td_attributes
-    if options.as_html or (table, row, cell) != (None, None, None):
+    whole, row, cell = options.table_attributes, options.tr_attributes, options.td_attributes
+    if options.as_html or (whole, row, cell) != (None, None, None):
         if options.ab:
             raise UsageError("--ab and -w contradict each other: both are ab's report; give one of them")
-        options.html_table = (table or "", row or "", "bgcolor=white" if cell is None else cell)
+        options.html_table = (whole or "", row or "", "bgcolor=white" if cell is None else cell)
 
 
 def _plan(options: Options) -> Plan:
@@ -271,8 +262,8 @@ def _steps(options: Options) -> tuple[Step, ...]:
     concurrency, seconds = options.concurrency, options.time
     if options.requests is None and seconds is None:
         # A bare URL gets a load that shows something; with -c, -n or -t the rest is ab's.
-        seconds = DEFAULT_TIME_S
-        concurrency = concurrency or (None if options.rate is not None else DEFAULT_CONCURRENCY)
+        seconds = table.DEFAULT_TIME_S
+        concurrency = concurrency or (None if options.rate is not None else table.DEFAULT_CONCURRENCY)
     if options.rate is None:
         concurrency = concurrency or 1
     return (Step(concurrency, options.rate, seconds, options.requests),)
@@ -282,7 +273,7 @@ def _several_steps(options: Options, steps: str) -> tuple[Step, ...]:
     if options.concurrency is not None or options.time is not None:
         given = "-c" if options.concurrency is not None else "-t"
         raise UsageError(f"--steps and {given} contradict each other: the steps say how many, --step-time how long")
-    seconds = options.step_time or (None if options.requests is not None else DEFAULT_STEP_S)
+    seconds = options.step_time or (None if options.requests is not None else table.DEFAULT_STEP_S)
     found: list[Step] = []
     for word in steps.split(","):
         try:
@@ -462,11 +453,8 @@ def _check_addresses(plan: Plan) -> None:
 
 
 def _check_tls(options: Options, plan: Plan) -> None:
-    given = [
-        option.name
-        for option in options_of("run")
-        if option.name in ("-f", "-Z", "-E", "-I", "--insecure") and option.given(options)
-    ]
+    about_tls = ("-f", "-Z", "-E", "-I", "--insecure")
+    given = [each.name for each in CONNECTIONS.options if each.name in about_tls and each.given(options)]
     if not given:
         return
     from loadtop.generator.tls import tls_context

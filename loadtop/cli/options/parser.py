@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.option import Option, is_ssh_place
-from loadtop.cli.options.table import COMMANDS, GROUPS, TOPICS, Options, options_of
+from loadtop.cli.options.table import ARGUMENTS, COMMANDS, EVERYWHERE, GROUPS, TOPICS, Options, options_of
 
 
 def read(words: Sequence[str]) -> Options:
@@ -16,7 +16,7 @@ def read(words: Sequence[str]) -> Options:
     and ``--version``."""
     end = list(words).index("--") if "--" in words else len(words)
     everywhere = Parser("loadtop")
-    for option in GROUPS[-1].options:
+    for option in EVERYWHERE.options:
         if option.name not in ("-h", "-V"):
             everywhere.take(option, "", everywhere.add_argument)
     options, own = everywhere.parse(words[:end], Options())
@@ -169,7 +169,7 @@ def parser_of(command: str) -> Parser:
     if about.parts:
         parts = parser.add_subparsers(dest="part", metavar="COMMAND", title="commands")
         for name, summary in about.parts:
-            words = [option.metavar for option in GROUPS[0].taken_by(f"{command} {name}")]
+            words = [option.metavar for option in ARGUMENTS.taken_by(f"{command} {name}")]
             usage = " ".join([f"loadtop {command} {name} [OPTIONS]", *words])
             part = parts.add_parser(name, help=summary, usage=usage, description=_sentence(summary))
             _fill(part, f"{command} {name}")

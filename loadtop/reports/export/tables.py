@@ -117,13 +117,13 @@ def _of_hosts(name: str, things: OfHost, columns: dict[str, Read]) -> Table:
     return Table(name, {"host": attrgetter("host"), **columns}, rows)
 
 
-def _with_rates(name: str, key: str, rates_key: str = "") -> OfHost:
-    """Pair the records of this name with the rates of this name that have the same key."""
-    key_of, key_of_rates = attrgetter(key), attrgetter(rates_key or key)
+def _with_rates(name: str, key: str, rates_key: str = "", *, records: Read | None = None) -> OfHost:
+    """Pair the records of this name, or others of a sample, with the rates of this name that have the same key."""
+    key_of, key_of_rates, of = attrgetter(key), attrgetter(rates_key or key), records or attrgetter(name)
 
     def pairs(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
         rates = {key_of_rates(each): each for each in _rates(host, name)}
-        for each in getattr(sample, name) or ():
+        for each in of(sample) or ():
             yield each, rates.get(key_of(each))
 
     return pairs
@@ -154,15 +154,9 @@ def _fresh(host: HostView) -> HostSample | None:
     return host.sample if host.state.fresh else None
 
 
-def _cores(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
-    shares = {} if host.rates is None else {core.id: core.shares for core in host.rates.cores}
-    for core in () if sample.cpu is None else sample.cpu.cores:
-        yield core, shares.get(core.id)
-
-
 def _core_columns() -> dict[str, Read]:
     columns: dict[str, Read] = {"id": attrgetter("record.id"), **_figures(model.CpuTimes, attrgetter("record.times"))}
-    return columns | {f"{name}_pct": read for name, read in _figures(CpuShares, RATES).items()}
+    return columns | {f"{name}_pct": read for name, read in _figures(CpuShares, _field(RATES, "shares")).items()}
 
 
 def _servers(kind: AnyKind) -> Table:
@@ -263,7 +257,7 @@ TABLES = (
     Table("latency", _latency_columns(), _latencies),
     Table("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
     Table("host", _host_columns(), attrgetter("measured.hosts")),
-    _of_hosts("core", _cores, _core_columns()),
+    _of_hosts("core", _with_rates("cores", "id", records=_field(attrgetter("cpu"), "cores")), _core_columns()),
     _of_hosts(
         "disk",
         _with_rates("disks", "name"),
