@@ -1,4 +1,4 @@
-"""Every metric once: its name in JSON, rules and comparisons, title, unit, precision and better direction."""
+"""Every metric once: its name in JSON, rules and comparisons, title, unit and better direction."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,7 +21,6 @@ class Metric(Generic[From]):
     name: str
     title: Translatable
     unit: str
-    precision: int
     better: Better
     read: Callable[[From], float | None]
 
@@ -59,30 +58,30 @@ def swap_used(host: HostView) -> float | None:
 
 
 MACHINE_METRICS = (
-    Metric("cpu.user", "user", "%", 0, "neither", _rates("cpu", "user")),
-    Metric("cpu.nice", "nice", "%", 0, "neither", _rates("cpu", "nice")),
-    Metric("cpu.system", "system", "%", 0, "lower", _rates("cpu", "system")),
-    Metric("cpu.iowait", "iowait", "%", 0, "lower", _rates("cpu", "iowait")),
-    Metric("cpu.steal", "steal", "%", 0, "lower", _rates("cpu", "steal")),
-    Metric("cpu.irq", "irq", "%", 0, "lower", _rates("cpu", "irq")),
-    Metric("cpu.softirq", "softirq", "%", 0, "lower", _rates("cpu", "softirq")),
-    Metric("cpu.idle", "idle", "%", 0, "higher", _rates("cpu", "idle")),
-    Metric("load1", "load 1 min", "", 2, "lower", _sample("scheduler", "load1")),
-    Metric("running", "running", "tasks", 0, "lower", _sample("scheduler", "running")),
-    Metric("blocked", "blocked", "tasks", 0, "lower", _sample("scheduler", "blocked")),
-    Metric("memory.available_kb", "available", "kB", 0, "higher", _sample("memory", "available_kb")),
-    Metric("swap.used_pct", "swap used", "%", 0, "lower", swap_used),
-    Metric("swap.in_kb_s", "swap in", "kB/s", 0, "lower", _rates("paging", "swap_in_kb")),
-    Metric("swap.out_kb_s", "swap out", "kB/s", 0, "lower", _rates("paging", "swap_out_kb")),
-    Metric("swap.major_faults_s", "major faults", "/s", 0, "lower", _rates("paging", "major_faults")),
-    Metric("pressure.cpu_some_pct", "CPU stall", "%", 0, "lower", _rates("pressure", "cpu_some")),
-    Metric("pressure.memory_some_pct", "memory stall", "%", 0, "lower", _rates("pressure", "memory_some")),
-    Metric("pressure.memory_full_pct", "full memory stall", "%", 0, "lower", _rates("pressure", "memory_full")),
-    Metric("pressure.io_some_pct", "I/O stall", "%", 0, "lower", _rates("pressure", "io_some")),
-    Metric("pressure.io_full_pct", "full I/O stall", "%", 0, "lower", _rates("pressure", "io_full")),
-    Metric("tcp.listen_overflows_s", "listen overflows", "/s", 0, "lower", _rates("tcp", "listen_overflows")),
-    Metric("tcp.retransmits_s", "retransmits", "/s", 0, "lower", _rates("tcp", "retransmits")),
-    Metric("tcp.time_wait", "TIME_WAIT", "sockets", 0, "lower", _rates("tcp", "time_wait")),
+    Metric("cpu.user", "user", "%", "neither", _rates("cpu", "user")),
+    Metric("cpu.nice", "nice", "%", "neither", _rates("cpu", "nice")),
+    Metric("cpu.system", "system", "%", "lower", _rates("cpu", "system")),
+    Metric("cpu.iowait", "iowait", "%", "lower", _rates("cpu", "iowait")),
+    Metric("cpu.steal", "steal", "%", "lower", _rates("cpu", "steal")),
+    Metric("cpu.irq", "irq", "%", "lower", _rates("cpu", "irq")),
+    Metric("cpu.softirq", "softirq", "%", "lower", _rates("cpu", "softirq")),
+    Metric("cpu.idle", "idle", "%", "higher", _rates("cpu", "idle")),
+    Metric("load1", "load 1 min", "", "lower", _sample("scheduler", "load1")),
+    Metric("running", "running", "tasks", "lower", _sample("scheduler", "running")),
+    Metric("blocked", "blocked", "tasks", "lower", _sample("scheduler", "blocked")),
+    Metric("memory.available_kb", "available", "kB", "higher", _sample("memory", "available_kb")),
+    Metric("swap.used_pct", "swap used", "%", "lower", swap_used),
+    Metric("swap.in_kb_s", "swap in", "kB/s", "lower", _rates("paging", "swap_in_kb")),
+    Metric("swap.out_kb_s", "swap out", "kB/s", "lower", _rates("paging", "swap_out_kb")),
+    Metric("swap.major_faults_s", "major faults", "/s", "lower", _rates("paging", "major_faults")),
+    Metric("pressure.cpu_some_pct", "CPU stall", "%", "lower", _rates("pressure", "cpu_some")),
+    Metric("pressure.memory_some_pct", "memory stall", "%", "lower", _rates("pressure", "memory_some")),
+    Metric("pressure.memory_full_pct", "full memory stall", "%", "lower", _rates("pressure", "memory_full")),
+    Metric("pressure.io_some_pct", "I/O stall", "%", "lower", _rates("pressure", "io_some")),
+    Metric("pressure.io_full_pct", "full I/O stall", "%", "lower", _rates("pressure", "io_full")),
+    Metric("tcp.listen_overflows_s", "listen overflows", "/s", "lower", _rates("tcp", "listen_overflows")),
+    Metric("tcp.retransmits_s", "retransmits", "/s", "lower", _rates("tcp", "retransmits")),
+    Metric("tcp.time_wait", "TIME_WAIT", "sockets", "lower", _rates("tcp", "time_wait")),
 )
 """What is measured of a host itself; the kinds of servers add theirs."""
 
@@ -106,10 +105,10 @@ PERCENTILES = {f"p{percent:g}".replace(".", "_"): percent for percent in _PERCEN
 """The percentage by the name in JSON: ``p50``, ``p99_9``."""
 
 LOAD_METRICS = (
-    Metric("rps", "requests", "/s", 1, "higher", _rate("rps")),
-    Metric("failed", "failed", "%", 2, "lower", _rate("failed_share")),
-    Metric("non_2xx", "not 2xx", "%", 2, "lower", _rate("non_2xx_share")),
-    Metric("received_kb_s", "received", "kB/s", 0, "higher", _rate("received_kb")),
-    *(Metric(name, name.replace("_", "."), "ms", 1, "lower", _percentile(p)) for name, p in PERCENTILES.items()),
-    Metric("max", "max", "ms", 1, "lower", _percentile(100.0)),
+    Metric("rps", "requests", "/s", "higher", _rate("rps")),
+    Metric("failed", "failed", "%", "lower", _rate("failed_share")),
+    Metric("non_2xx", "not 2xx", "%", "lower", _rate("non_2xx_share")),
+    Metric("received_kb_s", "received", "kB/s", "higher", _rate("received_kb")),
+    *(Metric(name, name.replace("_", "."), "ms", "lower", _percentile(p)) for name, p in PERCENTILES.items()),
+    Metric("max", "max", "ms", "lower", _percentile(100.0)),
 )

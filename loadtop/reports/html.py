@@ -101,7 +101,7 @@ def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
     yield Chart(tr("Swap traffic") + of, "kB/s", _inks(result, host, traffic))
     yield Chart(tr("Swap used") + of, "%", _inks(result, host, (("swap.used_pct", "used", "c"),)), top=100.0)
     for kind in KINDS:
-        for chart in kind.report.charts:
+        for chart in kind.charts:
             lines = [(line.name, line.title, line.colour) for line in chart.lines]
             dashed = frozenset(line.name for line in chart.lines if line.dashed)
             yield Chart(tr(chart.title) + of, tr(chart.unit), _inks(result, host, lines, dashed))

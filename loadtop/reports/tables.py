@@ -195,7 +195,7 @@ def _of_workers(load: Json | None) -> Table:
 
 def _of_machines(hosts: Iterable[Json]) -> Table:
     """Means, and the extremes in brackets."""
-    columns = [column for kind in KINDS for column in kind.report.columns]
+    columns = [column for kind in KINDS for column in kind.columns]
     rows = [
         (
             f"{host['name']} ({tr(host['role'] or '-')})",

@@ -184,7 +184,7 @@ def _host(host: Json) -> list[str]:
         )
     )
     for kind in KINDS:
-        lines += kind.report.rows(host)
+        lines += kind.rows(host)
     busy = [other for other in host["processes"]["busiest_others"] if other["cpu_pct"]["mean"] >= MUCH_PCT]
     if busy:
         told = ", ".join(
@@ -196,7 +196,7 @@ def _host(host: Json) -> list[str]:
 
 def brief(rates: HostRates) -> str:
     """The servers of a machine in a few figures; empty where there is none."""
-    return "".join(kind.report.brief(kind.rates(rates)) for kind in KINDS)
+    return "".join(kind.brief(kind.rates(rates)) for kind in KINDS)
 
 
 def _megabytes(statistic: Json | None) -> str:

@@ -55,20 +55,6 @@ class ReportColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Generic[R]):
-    """``rows`` are those of the text report, from a machine's entry in the JSON summary; ``brief`` is for the line per
-    interval; ``settings`` are the names and values that reports list and comparisons compare. ``single`` is for kinds
-    of which the JSON summary shows the first server only, as an object, not a list: the facts of its newest reading."""
-
-    rows: Callable[[Json], list[str]]
-    brief: Callable[[Sequence[ServerRates[R]]], str]
-    settings: Callable[[Sequence[R]], Iterable[tuple[str, str]]]
-    single: Callable[[R], Json] | None = None
-    columns: tuple[ReportColumn, ...] = ()
-    charts: tuple[ServerChart, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerPool:
     """One pool of workers of the kind of server ``kind``; ``name`` is empty where the server has one pool only.
 
@@ -120,8 +106,11 @@ class Workers(Generic[R]):
 class Kind(ServerKind, Generic[R]):
     """A kind of server: what is read of it, what is shown, and which limits it can have.
 
-    ``title`` is its name for people. ``record`` is the type of one reading. For ``loadtop doctor``, ``seen`` describes
-    what was read, and ``lacks`` finds what is missing in it; both get at least one reading.
+    ``title`` is its name for people. ``record`` is the type of one reading. ``rows`` are those of the text report, from
+    a machine's entry in the JSON summary; ``brief`` is for the line per interval; ``settings`` are the names and values
+    that reports list and comparisons compare. ``single`` is for kinds of which the JSON summary shows the first server
+    only, as an object, not a list: the facts of its newest reading. For ``loadtop doctor``, ``seen`` describes what was
+    read, and ``lacks`` finds what is missing in it; both get at least one reading.
     """
 
     title: str
@@ -129,8 +118,13 @@ class Kind(ServerKind, Generic[R]):
     metrics: tuple[HostMetric, ...]
     verdicts: tuple[Verdict, ...]
     demands: Demands
-    report: Report[R]
+    rows: Callable[[Json], list[str]]
+    brief: Callable[[Sequence[ServerRates[R]]], str]
     seen: Callable[[tuple[R, ...]], Text]
+    settings: Callable[[Sequence[R]], Iterable[tuple[str, str]]] = lambda _: ()
+    single: Callable[[R], Json] | None = None
+    columns: tuple[ReportColumn, ...] = ()
+    charts: tuple[ServerChart, ...] = ()
     lacks: Callable[[tuple[R, ...], HostSample], Lack] = lambda _, __: Lack()
     workers: Workers[R] | None = None
 

@@ -108,12 +108,12 @@ class HostTotals:
         totals: Json = {}
         for kind in KINDS:
             metrics, entries = tree.pop(kind.name, {}), self._servers[kind.name]
-            if kind.report.single is None:
+            if kind.single is None:
                 totals[kind.name] = metrics
                 servers[kind.name] = [_entry(*entry) for entry in entries.values()]
             else:
                 first = next(iter(entries.values()), None)
-                servers[kind.name] = None if first is None else {**kind.report.single(first[0]), **metrics}
+                servers[kind.name] = None if first is None else {**kind.single(first[0]), **metrics}
             if kind.group in tree:
                 memory = {f"{name}_mean": self._processes.mean(kind.group, f"{name}_each") for name in _MEMORY}
                 servers[kind.group] = {**tree.pop(kind.group), **memory}

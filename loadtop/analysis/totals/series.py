@@ -22,7 +22,7 @@ COMPARED = ("rps", "failed", "non_2xx", "received_kb_s", "p50", "p90", "p99")
 
 PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}  # the greatest value of a point, not the mean
 
-CHARTED = {line.name: line.read for kind in KINDS for chart in kind.report.charts for line in chart.lines}
+CHARTED = {line.name: line.read for kind in KINDS for chart in kind.charts for line in chart.lines}
 """Series of a machine's servers that are only drawn."""
 
 _READ = {m.name: m.read for m in LOAD_METRICS if m.name in COMPARED or m.name in PEAKS.values()}

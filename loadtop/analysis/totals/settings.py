@@ -47,7 +47,7 @@ class Settings:
                 self._newest[host.name] = sample
                 # Pages under load do not come every time, so each setting is kept when it is seen.
                 for kind in KINDS:
-                    for name, value in kind.report.settings(kind.readings(sample)):
+                    for name, value in kind.settings(kind.readings(sample)):
                         self._found[host.name, name] = value
 
     def all(self) -> list[Setting]:

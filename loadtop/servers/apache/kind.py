@@ -19,7 +19,6 @@ from loadtop.servers.kind import (
     Json,
     Kind,
     Lack,
-    Report,
     ReportColumn,
     ServerChart,
     WorkerPool,
@@ -297,40 +296,38 @@ APACHE = Kind(
     title="Apache",
     record=ApacheStatus,
     metrics=(
-        Metric("httpd.processes", "httpd processes", "", 0, "neither", _processes(lambda group: group.processes)),
-        Metric("httpd.running", "httpd running", "", 0, "neither", _processes(lambda group: group.running)),
-        Metric("httpd.threads", "httpd threads", "", 0, "neither", _processes(lambda group: group.threads)),
-        Metric("httpd.cpu_pct", "httpd CPU", "% of a core", 0, "neither", _processes(lambda group: group.cpu)),
-        Metric("apache.busy", "busy workers", "slots", 0, "neither", _first(lambda page: page.reading.busy)),
-        Metric("apache.idle", "idle workers", "slots", 0, "neither", _first(lambda page: page.reading.idle)),
-        Metric("apache.keepalive", "keep-alive", "slots", 0, "lower", _first(lambda page: page.reading.keepalive)),
+        Metric("httpd.processes", "httpd processes", "", "neither", _processes(lambda group: group.processes)),
+        Metric("httpd.running", "httpd running", "", "neither", _processes(lambda group: group.running)),
+        Metric("httpd.threads", "httpd threads", "", "neither", _processes(lambda group: group.threads)),
+        Metric("httpd.cpu_pct", "httpd CPU", "% of a core", "neither", _processes(lambda group: group.cpu)),
+        Metric("apache.busy", "busy workers", "slots", "neither", _first(lambda page: page.reading.busy)),
+        Metric("apache.idle", "idle workers", "slots", "neither", _first(lambda page: page.reading.idle)),
+        Metric("apache.keepalive", "keep-alive", "slots", "lower", _first(lambda page: page.reading.keepalive)),
         Metric(
-            "apache.requests_s", "Apache requests", "/s", 1, "higher", _first(lambda page: page.per_second["accesses"])
+            "apache.requests_s", "Apache requests", "/s", "higher", _first(lambda page: page.per_second["accesses"])
         ),
     ),
     verdicts=(APACHE_WORKERS,),
     demands=_demands,
-    report=Report(
-        rows=_rows,
-        brief=_brief,
-        settings=_settings,
-        single=_single,
-        columns=(
-            ReportColumn("httpd", lambda host: (host["httpd"]["processes"], None)),
-            ReportColumn(
-                "busy workers",
-                lambda host: (None, None) if host[NAME] is None else (host[NAME]["busy"], host[NAME]["capacity"]),
-            ),
+    rows=_rows,
+    brief=_brief,
+    settings=_settings,
+    single=_single,
+    columns=(
+        ReportColumn("httpd", lambda host: (host["httpd"]["processes"], None)),
+        ReportColumn(
+            "busy workers",
+            lambda host: (None, None) if host[NAME] is None else (host[NAME]["busy"], host[NAME]["capacity"]),
         ),
-        charts=(
-            ServerChart(
-                "Apache workers",
-                "slots",
-                (
-                    ChartLine("apache.all_busy", "busy", "b", _slots(lambda page: page.busy)),
-                    ChartLine("apache.all_keepalive", "of these keep-alive", "e", _slots(lambda page: page.keepalive)),
-                    ChartLine("apache.all_slots", "slots", "d", _slots(lambda page: page.capacity), dashed=True),
-                ),
+    ),
+    charts=(
+        ServerChart(
+            "Apache workers",
+            "slots",
+            (
+                ChartLine("apache.all_busy", "busy", "b", _slots(lambda page: page.busy)),
+                ChartLine("apache.all_keepalive", "of these keep-alive", "e", _slots(lambda page: page.keepalive)),
+                ChartLine("apache.all_slots", "slots", "d", _slots(lambda page: page.capacity), dashed=True),
             ),
         ),
     ),

@@ -11,7 +11,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.record import BACKEND, FRONTEND, FULL_PCT, GROUP, NAME, HaproxyProxy
-from loadtop.servers.kind import Json, Kind, Report
+from loadtop.servers.kind import Json, Kind
 
 QUEUE = 0  # requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes
 
@@ -161,11 +161,12 @@ HAPROXY = Kind(
     title="HAProxy",
     record=HaproxyProxy,
     metrics=(
-        Metric("haproxy.queue", "HAProxy queue", "", 0, "lower", _queue),
-        Metric("haproxy.sessions", "HAProxy sessions", "", 0, "neither", _sessions),
+        Metric("haproxy.queue", "HAProxy queue", "", "lower", _queue),
+        Metric("haproxy.sessions", "HAProxy sessions", "", "neither", _sessions),
     ),
     verdicts=(HAPROXY_QUEUE,),
     demands=_demands,
-    report=Report(rows=_rows, brief=_brief, settings=lambda _: ()),
+    rows=_rows,
+    brief=_brief,
     seen=_seen,
 )

@@ -10,7 +10,7 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, Kind, Report
+from loadtop.servers.kind import Json, Kind
 from loadtop.servers.nginx.record import FULL_PCT, GROUP, NAME, NginxStatus
 
 CLEAR_PCT = 85.0  # percent of the connections below which it is cleared; our own, as for the other pools
@@ -157,13 +157,15 @@ NGINX = Kind(
     title="nginx",
     record=NginxStatus,
     metrics=(
-        Metric("nginx.active", "nginx connections", "", 0, "neither", _sum(lambda each: each.reading.active)),
-        Metric("nginx.waiting", "nginx keep-alive", "", 0, "neither", _sum(lambda each: each.reading.waiting)),
-        Metric("nginx.requests_s", "nginx requests", "/s", 1, "higher", _sum(lambda each: each.per_second["requests"])),
-        Metric("nginx.dropped_s", "nginx connections dropped", "/s", 1, "lower", _sum(dropped)),
+        Metric("nginx.active", "nginx connections", "", "neither", _sum(lambda each: each.reading.active)),
+        Metric("nginx.waiting", "nginx keep-alive", "", "neither", _sum(lambda each: each.reading.waiting)),
+        Metric("nginx.requests_s", "nginx requests", "/s", "higher", _sum(lambda each: each.per_second["requests"])),
+        Metric("nginx.dropped_s", "nginx connections dropped", "/s", "lower", _sum(dropped)),
     ),
     verdicts=(NGINX_CONNECTIONS,),
     demands=_demands,
-    report=Report(rows=_rows, brief=_brief, settings=_settings),
+    rows=_rows,
+    brief=_brief,
+    settings=_settings,
     seen=_seen,
 )

@@ -11,7 +11,7 @@ from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, Kind, Lack, Report, WorkerPool, Workers, pool_memory
+from loadtop.servers.kind import Json, Kind, Lack, WorkerPool, Workers, pool_memory
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 
 FULL_PCT = 100.0
@@ -211,13 +211,15 @@ PHP_FPM = Kind(
     title="php-fpm",
     record=FpmPool,
     metrics=(
-        Metric("fpm.active", "busy php-fpm children", "", 0, "neither", _sum(lambda pool: pool.reading.active)),
-        Metric("fpm.listen_queue", "php-fpm queue", "", 0, "lower", _sum(lambda pool: pool.reading.listen_queue)),
-        Metric("fpm.requests_s", "php-fpm requests", "/s", 1, "higher", _sum(lambda pool: pool.per_second["accepted"])),
+        Metric("fpm.active", "busy php-fpm children", "", "neither", _sum(lambda pool: pool.reading.active)),
+        Metric("fpm.listen_queue", "php-fpm queue", "", "lower", _sum(lambda pool: pool.reading.listen_queue)),
+        Metric("fpm.requests_s", "php-fpm requests", "/s", "higher", _sum(lambda pool: pool.per_second["accepted"])),
     ),
     verdicts=(FPM_WORKERS,),
     demands=_demands,
-    report=Report(rows=_rows, brief=_brief, settings=_settings),
+    rows=_rows,
+    brief=_brief,
+    settings=_settings,
     seen=_seen,
     lacks=_lacks,
     workers=Workers(
