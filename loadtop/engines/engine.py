@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar
@@ -144,15 +145,14 @@ class EngineProcess:
             return
         lines = [f"{name} {base64.b64encode(text.encode()).decode('ascii')}" for name, text in files.items()]
         self._input.write("\n".join([*lines, f". {port or 0}\n"]).encode())
-        self._tasks.append(background(send_heartbeats(self._send_heartbeat), f"heartbeats for {self.engine}"))
+        self._tasks.append(background(send_heartbeats(partial(self._write, b"\n")), f"heartbeats for {self.engine}"))
 
     async def wait(self) -> None:
         await self._ended.wait()
 
     def stop(self) -> None:
         """Ask the tool to end; its last results can still be read."""
-        if self._input is not None and not self._input.is_closing():
-            self._input.write(b"stop\n")
+        self._write(b"stop\n")
 
     async def close(self) -> None:
         for task in self._tasks[1:]:
@@ -186,9 +186,9 @@ class EngineProcess:
     def _reason(self) -> Message | None:
         return verbatim(self.lines[-1]) if self.lines else None
 
-    def _send_heartbeat(self) -> None:
+    def _write(self, data: bytes) -> None:
         if self._input is not None and not self._input.is_closing():
-            self._input.write(b"\n")
+            self._input.write(data)
 
     async def _read(self, errors: int, output: int) -> None:
         try:
@@ -309,12 +309,6 @@ def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) ->
     return PlanError(
         "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
     )
-
-
-def check_targets(plan: Plan, engine: str) -> None:
-    """Raise PlanError for a step with targets of its own. The table of options says which options an engine lacks."""
-    if any(step.targets is not None for step in plan.steps):
-        raise impossible(Message("a step with targets of its own"), engine)
 
 
 def read_resource(path: str) -> str:

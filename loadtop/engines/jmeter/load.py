@@ -91,12 +91,15 @@ class JmeterLoad(EngineLoad):
         """Run JMeter to its end; True if it is to be restarted with other threads."""
         self._state = LoadState.STARTING
         await self._start_processes()
-        cpu_watch = background(self._watch_cpu_time(), "CPU time of JMeter")
+        watches = [
+            background(self._watch_cpu_time(), "CPU time of JMeter"),
+            background(self._servers.watch(), "watch remote servers"),
+        ]
         try:
             restart = await self._watch()
         finally:
-            cpu_watch.cancel()
-            await self._servers.close()
+            for each in watches:
+                each.cancel()
             self._earlier_s, self._started_at = self._elapsed(self._ended_at or time.monotonic()), 0.0
             self._earlier_cpu_s = () if self._generator is None else self._generator.worker_cpu_s
         await self._close_processes()
@@ -123,7 +126,6 @@ class JmeterLoad(EngineLoad):
             await asyncio.sleep(POLL_S)
         self._started_at = time.monotonic()
         self._state = LoadState.RUNNING
-        self._servers.watch()
 
     def _share(self, number: int) -> Plan:
         """Return what one machine is to do; after a restart, of what is left of the load."""

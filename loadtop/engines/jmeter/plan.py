@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element, SubElement
 
-from loadtop.engines.engine import Machine, check_targets, impossible, users_for_rate
+from loadtop.engines.engine import Machine, impossible, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step, Target, total
 from loadtop.i18n import Message
 
@@ -84,7 +84,6 @@ class JmeterSettings:
 
 def check(plan: Plan) -> None:
     """Raise PlanError for what JMeter cannot do, if the plan is not the user's own."""
-    check_targets(plan, "jmeter")
     if plan.verify_tls and any(target.origin.scheme == "https" for target in plan.targets):
         raise PlanError("--engine jmeter does not check certificates: add --insecure to accept that")
     for target in plan.targets:

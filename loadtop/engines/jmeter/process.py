@@ -14,7 +14,6 @@ from loadtop.engines.jmeter.result_file import ResultReader, Results
 from loadtop.generator.plan import Plan
 from loadtop.i18n import Message, listed, sentences, verbatim
 from loadtop.model import MISSING, EngineWorker
-from loadtop.pipeline.background import background
 
 STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 
@@ -152,7 +151,6 @@ class RemoteServers:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._lost: dict[str, Message] = {}
-        self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def lost(self) -> Message | None:
@@ -182,13 +180,9 @@ class RemoteServers:
                 )
         return None
 
-    def watch(self) -> None:
-        self._tasks = [background(self._watch(server), f"watch {server}") for server in self.names]
-
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def watch(self) -> None:
+        """Keep :attr:`lost` up to date, until cancelled."""
+        await asyncio.gather(*map(self._watch, self.names))
 
     async def _watch(self, server: str) -> None:
         while True:

@@ -19,7 +19,6 @@ from loadtop.engines.engine import (
     EngineLoad,
     EngineProcess,
     Machine,
-    check_targets,
     impossible,
     read_resource,
     users_for_rate,
@@ -274,7 +273,6 @@ def check(plan: Plan) -> None:
     """Raise PlanError for what Locust cannot do."""
     if plan.more_workers:
         raise impossible("--workers auto", "locust", Message("give a number of workers"))
-    check_targets(plan, "locust")
 
 
 def users_of(step: Step) -> int:

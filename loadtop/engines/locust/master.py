@@ -1,13 +1,11 @@
 """Locust's master: the HTTP interface that our locustfile adds to it, and the workers that it reports."""
 
-import asyncio
-import http.client
-import socket
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from aiohttp import ClientError, ClientSession, ClientTimeout, UnixConnector
 
 from loadtop.engines.engine import EngineError
 from loadtop.i18n import Message
@@ -56,40 +54,22 @@ class Status(msgspec.Struct, frozen=True):
     workers: tuple[Worker, ...]
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection to the master's socket."""
-
-    def __init__(self, path: Path, timeout_s: float) -> None:
-        super().__init__("localhost", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
-
-
 async def ask_master(directory: Path | None, order: str = "", timeout_s: float = TIMEOUT_S) -> bytes:
     """Return the answer of the master that runs in ``directory``: its status, or that of an order: ``/start/USERS``,
     ``/reset`` or ``/stop``. Raises EngineError if it does not answer, or does not run yet (``None``)."""
-
-    def fetch(path: Path) -> bytes:
-        connection = _Connection(path, timeout_s)
-        try:
-            connection.request("POST" if order else "GET", f"/loadtop{order}")
-            response = connection.getresponse()
-            if response.status != http.client.OK:
-                raise OSError(f"{response.status} {response.reason}")
-            return response.read()
-        finally:
-            connection.close()
-
     if directory is None:
         raise EngineError("locust's master does not answer: {reason}", reason=Message("it has not started yet"))
+    connector, timeout = UnixConnector(str(directory / CONTROL)), ClientTimeout(timeout_s)
+    method, url = "POST" if order else "GET", f"http://localhost/loadtop{order}"
     try:
-        return await asyncio.to_thread(fetch, directory / CONTROL)
-    except (OSError, http.client.HTTPException) as error:
-        raise EngineError("locust's master does not answer: {reason}", reason=str(error)) from None
+        async with (
+            ClientSession(connector=connector, timeout=timeout, raise_for_status=True) as master,
+            master.request(method, url) as response,
+        ):
+            return await response.read()
+    except (OSError, ClientError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "timed out"
+        raise EngineError("locust's master does not answer: {reason}", reason=reason) from None
 
 
 class Workers:

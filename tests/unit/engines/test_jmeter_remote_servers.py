@@ -29,14 +29,14 @@ async def test_a_server_that_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
         name = f"127.0.0.1:{there.getsockname()[1]}"
         servers = RemoteServers([name])
         assert (servers.left, servers.lost) == (1, None)
-    servers.watch()
+    watching = asyncio.create_task(servers.watch())
     for _ in range(10_000):
         await asyncio.sleep(0)
         if not servers.left:
             break
     assert str(servers.lost) == f"jmeter-server {name} is lost: Connection refused"
     assert [worker.missing for worker in servers.workers("running")] == [True]
-    await servers.close()
+    watching.cancel()
 
 
 def test_the_address_that_servers_answer_to() -> None:
