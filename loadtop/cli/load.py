@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from loadtop.cli.display import with_screen
 from loadtop.cli.exit_codes import UnreachableError, UsageError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from loadtop.engines.engine import Machine
     from loadtop.generator.plan import Plan
-    from loadtop.generator.request_log import RequestLogFiles
 
 _CREDENTIALS = re.compile(r"[^\s/:=]+:(?!\d+$)[^\s/].*")
 _HEADER = re.compile(r"(?P<name>[\w-]+):\s.*")
@@ -48,7 +47,7 @@ class Load:
         return self
 
 
-def load_maker(options: Options, request_logs: "RequestLogFiles | None" = None) -> Callable[[], LoadSource]:
+def load_maker(options: Options, request_logs: list[BinaryIO] | None = None) -> Callable[[], LoadSource]:
     """What makes the load of ``run`` or ``tune``. Imports only what the first screen needs. Raises UsageError if its
     engine is not installed or cannot do what the plan says."""
     if options.engine != "builtin":

@@ -1,10 +1,10 @@
 """What a test writes: the report, and the files that were asked for."""
 
 import json
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.table import Options
@@ -12,7 +12,6 @@ from loadtop.i18n import english
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import RunResult
-    from loadtop.generator.request_log import RequestLogFiles
 
 
 def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
@@ -27,19 +26,17 @@ def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
     print(report, end="", file=out, flush=True)
 
 
-def write_ab_files(result: "RunResult", request_logs: "RequestLogFiles | None", options: Options) -> None:
+def write_ab_files(result: "RunResult", request_logs: Sequence[BinaryIO] | None, options: Options) -> None:
     from loadtop.reports.ab import percentiles_csv, write_gnuplot
 
     if options.percentiles_csv is not None:
         with writing("the percentiles", options.percentiles_csv):
             options.percentiles_csv.write_text(percentiles_csv(result), encoding="utf-8")
     if request_logs is not None and options.gnuplot is not None:
-        with (
-            closing(request_logs),
-            writing("the times of requests", options.gnuplot),
-            options.gnuplot.open("w", encoding="utf-8") as file,
-        ):
-            write_gnuplot(request_logs.files, file)
+        with writing("the times of requests", options.gnuplot), options.gnuplot.open("w", encoding="utf-8") as file:
+            write_gnuplot(request_logs, file)
+        for log in request_logs:
+            log.close()
 
 
 def write_page(result: "RunResult", options: Options) -> None:

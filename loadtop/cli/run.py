@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from loadtop.cli.argv import overwrite
 from loadtop.cli.display import show, with_screen
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import RunResult
     from loadtop.analysis.tune.step import StepResult
     from loadtop.engines.command import CommandLoad
-    from loadtop.generator.request_log import RequestLogFiles
     from tui.drawing.appearance import Appearance
     from tui.screens.series import TuneScreen
     from tui.state.view import View
@@ -40,11 +39,8 @@ async def _run(options: Options) -> int:
     """Run the test and write its report, in one event loop: it keeps a second signal from cutting the report short."""
     program = command_load(options) if options.program else None
     check_writable(options)
-    request_logs = None
-    if options.gnuplot is not None:  # the times of single requests are in files until the load has ended
-        from loadtop.generator.request_log import RequestLogFiles
-
-        request_logs = RequestLogFiles()
+    # The times of single requests are in files until the load has ended.
+    request_logs: list[BinaryIO] | None = None if options.gnuplot is None else []
     title, url, prepare = _load(options, program, request_logs)
     test = LiveTest(options, title, url, program=program)
 
@@ -74,7 +70,7 @@ async def _run(options: Options) -> int:
 
 
 def _load(
-    options: Options, program: "CommandLoad | None", request_logs: "RequestLogFiles | None"
+    options: Options, program: "CommandLoad | None", request_logs: list[BinaryIO] | None
 ) -> tuple[str, str | None, Callable[[], Awaitable[Load]]]:
     """A title for the load, its URL as far as it is known, and what prepares it."""
     if options.command == "demo":

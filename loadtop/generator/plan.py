@@ -140,8 +140,6 @@ class Step:
     targets: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.concurrency is None and self.rate is None:
-            raise PlanError("a step needs a number of connections or a rate: give -c or --rate")
         if self.concurrency is not None and not 1 <= self.concurrency <= MAX_CONNECTIONS:
             _refuse(Message("{n} connections", n=self.concurrency), Message("1 to {max}", max=MAX_CONNECTIONS))
         if self.rate is not None and not 0 < self.rate <= MAX_RATE:
@@ -150,8 +148,6 @@ class Step:
             _refuse(Message("a time of {s} s", s=f"{self.duration_s:g}"), Message("seconds above 0"))
         if self.requests is not None and self.requests < 1:
             _refuse(_option("-n", self.requests), Message("1 or more"))
-        if self.targets is not None and not self.targets:
-            raise PlanError("a step without targets cannot run: name at least one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +227,6 @@ class Plan:
                 raise PlanError(
                     "-B {text} is not an address: give one of this machine, such as 192.0.2.7", text=self.bind
                 ) from None
-        if not self.targets:
-            raise PlanError("there is nothing to request: give a URL")
-        if not self.steps:
-            raise PlanError("there is no load to make: give -n, -t or --steps")
         if not MIN_TIMEOUT_S <= self.timeout_s < float("inf"):
             _refuse(_option("-s", self.timeout_s), Message("{min} seconds or more", min=f"{MIN_TIMEOUT_S:g}"))
         if not 0 <= self.warmup_s < float("inf"):
@@ -245,9 +237,6 @@ class Plan:
             _refuse(_option("-b", self.socket_buffer), Message("1 to {max} bytes", max=MAX_SOCKET_BUFFER))
         if self.verbosity < 0:
             _refuse(_option("-v", self.verbosity), Message("2 for heads, 3 for the status of each response"))
-        for step in self.steps:
-            if step.targets is not None and not all(0 <= index < len(self.targets) for index in step.targets):
-                raise PlanError("a step names a target that the plan does not have: count from 0")
 
 
 def total(parts: Iterable[_Number | None]) -> _Number | None:

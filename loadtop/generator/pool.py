@@ -6,16 +6,17 @@ import json
 import os
 import pickle
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import loadtop
 from loadtop.generator.aggregation import Aggregator, Handover, Report, WorkerProgress, overall_state
 from loadtop.generator.limits import ScalingPolicy, idle_cores, quota_periods, usable_cores
 from loadtop.generator.plan import Plan, Portion, total
-from loadtop.generator.request_log import RequestLogFiles
 from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.background import background
@@ -142,15 +143,15 @@ class WorkerProcess(WorkerProgress):
 class LoadPool:
     """The built-in generator as a :class:`loadtop.pipeline.monitor.LoadSource`. Its processes end with it.
 
-    ``request_logs`` get a row for each request. ``print_text`` is called with the text of -v. ``scaling`` decides when
-    to add a worker, if the plan allows that.
+    ``request_logs`` gets a file for each worker, with a row for each request. ``print_text`` is called with the text of
+    -v. ``scaling`` decides when to add a worker, if the plan allows that.
     """
 
     def __init__(
         self,
         plan: Plan,
         *,
-        request_logs: RequestLogFiles | None = None,
+        request_logs: list[BinaryIO] | None = None,
         print_text: Callable[[str], None] = lambda _: None,
         scaling: ScalingPolicy | None = None,
     ) -> None:
@@ -200,7 +201,13 @@ class LoadPool:
             await asyncio.wait(self._tasks[:1])
 
     async def _start(self, worker: WorkerProcess, workers: int) -> None:
-        await worker.start(self._plan, workers, None if self._request_logs is None else self._request_logs.add())
+        descriptor = None
+        if self._request_logs is not None:
+            # Without a name, so that none is left however the program ends.
+            file = tempfile.TemporaryFile(prefix="loadtop-")  # noqa: SIM115 - its owner reads it after the load
+            self._request_logs.append(file)
+            descriptor = file.fileno()
+        await worker.start(self._plan, workers, descriptor)
 
     async def _coordinate(self) -> None:
         """Start all workers together, begin steps together, and stop all when one fails."""

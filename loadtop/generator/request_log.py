@@ -1,9 +1,8 @@
 """Single requests: their times for ab's -g, and their text for ab's -v."""
 
-import tempfile
 from array import array
 from io import StringIO
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from loadtop.i18n import Message
 from loadtop.i18n.outside import printable
@@ -49,23 +48,6 @@ class RequestLog:
         self.flush()
         self._file.seek(0)
         self._file.truncate()
-
-
-class RequestLogFiles:
-    """The parent's side of -g: a file without a name for each worker, so that none is left however the program ends."""
-
-    def __init__(self) -> None:
-        self.files: list[BinaryIO] = []
-
-    def add(self) -> int:
-        """Create a file and return its descriptor, for a worker to inherit. Raises OSError."""
-        file: BinaryIO = tempfile.TemporaryFile(prefix="loadtop-")  # noqa: SIM115 - closed by close
-        self.files.append(file)
-        return file.fileno()
-
-    def close(self) -> None:
-        for file in self.files:
-            file.close()
 
 
 class VerboseLog:

@@ -219,15 +219,14 @@ ONE_STEP = Step(concurrency=1)
         *(
             (Step, settings)
             for settings in (
-                {}, {"concurrency": 0}, {"concurrency": 1, "requests": 0}, {"concurrency": 1, "duration_s": 0.0},
-                {"rate": 0.0}, {"rate": float("nan")}, {"concurrency": 1, "targets": ()},
+                {"concurrency": 0}, {"concurrency": 1, "requests": 0}, {"concurrency": 1, "duration_s": 0.0},
+                {"rate": 0.0}, {"rate": float("nan")},
             )
         ),
         *(
             (Plan, {"targets": (TARGET,), "steps": (ONE_STEP,), **settings})
             for settings in (
-                {"targets": ()}, {"steps": ()}, {"timeout_s": 0.0}, {"warmup_s": -1.0}, {"workers": 0},
-                {"socket_buffer": 0}, {"steps": (Step(concurrency=1, targets=(1,)),)},
+                {"timeout_s": 0.0}, {"warmup_s": -1.0}, {"workers": 0}, {"socket_buffer": 0},
             )
         ),
     ],
