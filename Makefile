@@ -7,8 +7,8 @@ SECONDS ?= 60
 COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check-fast test test-all test-rest test-fast test-packaging test-engines coverage mutants lab lab-short lab-calm \
-	lint types contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
+.PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-servers test-packaging test-engines coverage mutants lab lab-short lab-calm \
+	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
 	screenshots monkey fuzz catalog format clean setup servers engines
 
 help: ## this list
@@ -21,7 +21,8 @@ check-fast: setup ## before each commit: lint, types, unit tests, the cockpit
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
 test: check-fast servers engines ## the same, and everything against real servers (PYTEST_ARGS="-k word")
-	@scripts/test.sh servers $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory --jobs pyright test-properties test-servers
+	@scripts/test.sh alone $(PYTEST_ARGS)
 
 test-all: test test-rest ## the same, and all parts of test-rest
 
@@ -29,6 +30,12 @@ test-rest: test-packaging lab-short test-engines fuzz
 
 test-fast: setup
 	@scripts/test.sh fast $(PYTEST_ARGS)
+
+test-properties: setup
+	@scripts/test.sh properties $(PYTEST_ARGS)
+
+test-servers: setup servers engines
+	@scripts/test.sh servers $(PYTEST_ARGS)
 
 test-packaging: setup ## the wheel, and what the docs say
 	@$(PYTHON_BIN)/python -m pytest tests/packaging $(PYTEST_ARGS)
@@ -43,7 +50,7 @@ lab-calm: setup servers ## four calm servers for LAB_CALM_S seconds in sum (3600
 	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
 test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches
-	@scripts/install-servers.sh jmeter jmeter-http
+	@scripts/install-servers.sh jmeter jmeter-http maven unzip
 	@scripts/jmeter.sh
 	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
 
@@ -61,10 +68,11 @@ lint: setup ## ruff: rules and format
 	@$(PYTHON_BIN)/ruff check .
 	@$(PYTHON_BIN)/ruff format --check .
 
-types: setup ## mypy and pyright, both strict, side by side
-	@$(PYTHON_BIN)/mypy & mypy=$$!; \
-	PATH="$(CURDIR)/$(PYTHON_BIN):$$PATH" $(PYTHON_BIN)/pyright; pyright=$$?; \
-	wait $$mypy && exit $$pyright
+types: setup ## mypy, strict
+	@$(PYTHON_BIN)/mypy
+
+pyright: setup ## pyright, strict: a minute
+	@PATH="$(CURDIR)/$(PYTHON_BIN):$$PATH" $(PYTHON_BIN)/pyright
 
 contracts: setup ## import-linter: who may import whom
 	@$(PYTHON_BIN)/lint-imports

@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# Runs tests, each group with as many workers as suit it: `fast` (tests/unit, tests/tui), `servers` (tests/integration);
-# both without such a word. Other arguments are pytest's options, for every group; a file or a directory among them is
-# tested as pytest would, on this machine as it is.
+# Runs groups of tests, each with as many workers as suit it: those that are named, or all. Other arguments are pytest's
+# options; a file or a directory among them is tested as pytest would, on this machine as it is, by the group `fast`.
+#   fast        tests/unit, tests/tui, with few made-up examples
+#   properties  those of them that make up examples, with the full number
+#   servers     tests/integration, side by side
+#   alone       those of them that nothing may run beside, one by one
 set -u
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
-groups=(fast servers)
-case ${1:-} in fast | servers) groups=("$1"); shift ;; esac
+groups=()
+while [[ ${1:-} =~ ^(fast|properties|servers|alone)$ ]]; do
+    groups+=("$1")
+    shift
+done
+((${#groups[@]})) || groups=(fast properties servers alone)
 for word in "$@"; do
-    [[ ! -e ${word%%::*} ]] || exec $python -m pytest "$@"
+    [[ -e ${word%%::*} ]] || continue
+    [[ ${groups[0]} != fast ]] || exec $python -m pytest "$@"
+    exit 0
 done
 
 # The one place where tests may write. Servers give up root and must get into it.
@@ -22,38 +31,29 @@ export TMPDIR PYTHONPYCACHEPREFIX=$PWD/build/cache/python HYPOTHESIS_STORAGE_DIR
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 if scripts/isolated_python -c '' 2>/dev/null; then
     isolated=yes
-    together=$((2 * cores)) # they mostly wait
+    together=$((3 * cores)) # they mostly wait
 else
     isolated=
     together=1 # two of them would find each other's servers
     echo "tests: no namespaces here (root on Linux has them), so tests share this machine's network and files" >&2
 fi
-none=5 # pytest's exit code where an option left no test
-codes=()
 
 run() { # the number of workers, and what they test
     local workers=("--numprocesses=$1")
     [[ ! $isolated ]] || workers=(--tx "$1*popen//python=$PWD/scripts/isolated_python")
     $python -m pytest --basetemp="$TMPDIR/p" --dist worksteal "${workers[@]}" "${@:2}"
-    codes+=("$?")
 }
 
+none=5 # pytest's exit code where an option (-k) left no test of a group
+result=0
 for group in "${groups[@]}"; do
     case $group in
-        fast) run "$((cores + 1))" tests/unit tests/tui "$@" ;;
-        servers)
-            run "$together" -m "not alone" tests/integration "$@"
-            run 1 -m alone tests/integration "$@"
-            ;;
+        fast) run "$cores" --hypothesis-profile=few tests/unit tests/tui "$@" ;;
+        properties) run 1 -m hypothesis tests/unit tests/tui "$@" ;;
+        servers) run "$together" -m "not alone" tests/integration "$@" ;;
+        alone) run 1 -m alone tests/integration "$@" ;;
     esac
-done
-
-result=$none
-for code in "${codes[@]}"; do
-    case $code in
-        0) result=0 ;;
-        "$none") ;;
-        *) exit "$code" ;;
-    esac
+    code=$?
+    ((code == 0 || code == none)) || result=$code
 done
 exit "$result"

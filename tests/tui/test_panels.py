@@ -200,7 +200,7 @@ def test_each_mark_is_seen_also_behind_the_title(stage_with: StageWith) -> None:
 
 
 @given(st.sampled_from(["bare", "no-apache", "stale", "headroom"]), st.integers(26, 120), st.integers(4, 30))
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 5 // 10)
 def test_content_keeps_to_its_rows(stage_with: StageWith, name: str, cells: int, rows: int) -> None:
     for panel in stage_with(UNICODE).cockpit.panels.values():
         assert len(panel.content(view_of(name), cells, rows)) <= rows, panel.KEY

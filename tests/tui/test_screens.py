@@ -75,7 +75,7 @@ def frames_are_closed(shot: Shot, glyphs: Glyphs) -> None:
 @given(st.sampled_from(VIEWS), SIZES, CHOSEN, st.booleans(), SPOKEN, SIGNS)
 @example("two-hosts", (60, 20), "", False, "ja", "unicode")
 @example("swap", (240, 70), "", False, "en", "unicode")
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 def test_the_screen_is_whole(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, zoomed: bool, spoken: str, signs: str
 ) -> None:
@@ -98,7 +98,7 @@ def test_the_screen_is_whole(
 @example("headroom", (115, 30), "", False, "en", "unicode")
 @example("paused", (60, 20), "", False, "en", "unicode")
 @example("servers", (60, 20), "haproxy", False, "en", "no colours")
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 6 // 10)
 def test_every_panel_says_what_it_must(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, zoomed: bool, spoken: str, signs: str
 ) -> None:
@@ -123,7 +123,7 @@ def panel_says_what_it_must(panel: str, view: View, rows: list[list[Cell]], glyp
 
 
 @given(st.sampled_from(VIEWS), st.tuples(st.integers(40, 60), st.integers(12, 24)), CHOSEN, SPOKEN)
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 def test_a_zoomed_panel_says_it_in_little_room(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, spoken: str
 ) -> None:
@@ -139,7 +139,7 @@ OVERLAYS = (("colon",), ("slash", "x"), ("m",), ("question_mark",), ("e",), ("t"
 
 @given(st.sampled_from(OVERLAYS), SIZES, SPOKEN, SIGNS)
 @example(("colon",), (60, 20), "en", "ascii")
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples * 2 // 10)
 def test_what_lies_over_the_panels_is_whole_too(
     stage_with: StageWith, keys: tuple[str, ...], size: tuple[int, int], spoken: str, signs: str
 ) -> None:
@@ -157,7 +157,7 @@ def test_what_lies_over_the_panels_is_whole_too(
 
 
 @given(st.sampled_from(["swap", "stale"]), st.tuples(st.integers(20, 240), st.integers(6, 70)), CHOSEN, SIGNS)
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples * 2 // 10)
 def test_hostile_names_stay_text(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, signs: str
 ) -> None:
@@ -225,7 +225,7 @@ PAGES: dict[str, Make] = {
 
 
 @given(st.sampled_from(sorted(PAGES)), st.sampled_from(VIEWS), st.integers(56, 236), SPOKEN, SIGNS)
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 6 // 10)
 def test_no_line_of_a_page_is_cut(page: str, name: str, cells: int, spoken: str, signs: str) -> None:
     with speaking(spoken):
         screen = PAGES[page](Appearance(ROLES, GLYPHS[signs]), view_of(name))

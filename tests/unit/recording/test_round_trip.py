@@ -123,7 +123,10 @@ def sessions(draw: st.DrawFn) -> list[Snapshot]:
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=settings().max_examples * 3 // 10,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(snapshots=sessions())
 def test_everything_comes_back(snapshots: list[Snapshot]) -> None:
     with TemporaryDirectory() as folder:
