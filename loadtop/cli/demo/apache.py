@@ -89,8 +89,9 @@ class DemoApache:
         here, installation = self.directory, self.installation
         user = service_user()
         owner = f"User {user.pw_name}\nGroup #{user.pw_gid}" if user else ""
+        threads = max(count for count in range(1, 65) if self.workers % count == 0)
         return f"""\
-{installation.load(f"mpm_{self.mpm}")}
+{installation.load(f"mpm_{self.mpm}", "cgi" if self.mpm == "prefork" else "cgid")}
 {installation.load(*BASE_MODULES)}
 {owner}
 DefaultRuntimeDir {here}
@@ -103,8 +104,22 @@ TypesConfig /dev/null
 AddType text/html .html
 Timeout 20
 KeepAliveTimeout 2
-{self._slots()}
-{self._cgi()}
+MaxRequestWorkers {self.workers}
+<IfModule mpm_prefork_module>
+    ServerLimit {self.workers}
+    StartServers {self.workers}
+    MinSpareServers 1
+    MaxSpareServers {self.workers + 1}
+</IfModule>
+<IfModule !mpm_prefork_module>
+    ServerLimit {self.workers // threads}
+    ThreadLimit {threads}
+    ThreadsPerChild {threads}
+    StartServers {self.workers // threads}
+    MinSpareThreads 1
+    MaxSpareThreads {self.workers + threads}
+    ScriptSock {here}/cgid.sock
+</IfModule>
 DocumentRoot {here}/pages
 DirectoryIndex index.html
 <Directory />
@@ -123,26 +138,3 @@ ExtendedStatus On
     Require local
 </Location>
 """
-
-    def _slots(self) -> str:
-        if self.mpm == "prefork":
-            return f"""\
-ServerLimit {self.workers}
-MaxRequestWorkers {self.workers}
-StartServers {self.workers}
-MinSpareServers 1
-MaxSpareServers {self.workers + 1}"""
-        threads = max(count for count in range(1, 65) if self.workers % count == 0)
-        return f"""\
-ServerLimit {self.workers // threads}
-ThreadLimit {threads}
-ThreadsPerChild {threads}
-MaxRequestWorkers {self.workers}
-StartServers {self.workers // threads}
-MinSpareThreads 1
-MaxSpareThreads {self.workers + threads}"""
-
-    def _cgi(self) -> str:
-        if self.mpm == "prefork":
-            return self.installation.load("cgi")
-        return f"{self.installation.load('cgid')}\nScriptSock {self.directory}/cgid.sock"
