@@ -13,7 +13,6 @@ from loadtop.cli.options.table import Options
 from loadtop.cli.recordings import opened
 from loadtop.i18n import plain
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.container import SessionError
 from loadtop.recording.reader import Session
 from loadtop.reports.export.sar import sar
 from loadtop.reports.export.tables import json_lines, write_csv, write_sqlite
@@ -30,8 +29,6 @@ def main(options: Options) -> None:
     with opened(options.session) as session:
         try:
             _export(session, options, size)
-        except SessionError as error:
-            raise FileError(str(error)) from None
         except OSError as error:
             where = error.filename or options.cast or options.jsonl or options.csv
             raise FileError(f"cannot write the export to {where}: {error.strerror}") from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from loadtop.cli.display import with_screen
-from loadtop.cli.exit_codes import UnreachableError, UsageError
+from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.table import Options
 from loadtop.generator.plan import PlanError
 from loadtop.model.secrets import BLANK, without_secrets
@@ -70,14 +70,11 @@ def load_maker(options: Options, request_logs: list[BinaryIO] | None = None) -> 
 
 async def demo_load() -> Load:
     """Start the demo's server, and the load on it. Raises UnreachableError if the server does not start."""
-    from loadtop.cli.demo.server import DemoError, demo_plan, start_server
+    from loadtop.cli.demo.server import demo_plan, start_server
     from loadtop.generator.pool import LoadPool
     from loadtop.generator.restart import RestartableLoad
 
-    try:
-        server = await start_server()
-    except DemoError as error:
-        raise UnreachableError(str(error)) from None
+    server = await start_server()
     plan = demo_plan(server)
     return Load(RestartableLoad(lambda: LoadPool(plan)), plan, server.status_url, server.process.close)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import loadtop
 from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
 from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
+from loadtop.cli.exit_codes import UnreachableError
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.generator.plan import Plan, Step, Target
 
@@ -26,10 +27,6 @@ WORKERS = max(8, 4 * CORES)  # few enough that waiting pages fill them; enough t
 HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
 _ROOT = str(Path(loadtop.__file__).resolve().parent.parent)
 """This copy of loadtop is imported, whatever is in the working directory, which ``-P`` leaves out."""
-
-
-class DemoError(Exception):
-    """The demo's server did not start, or does not serve; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +45,10 @@ class DemoServer:
 
 async def start_server() -> DemoServer:
     """Start Apache if it is installed and works (tried twice: its port may be taken), else the embedded server, on a
-    free loopback port. Return when it serves. Raises DemoError."""
+    free loopback port. Return when it serves. Raises UnreachableError."""
     installation = None if os.environ.get("LOADTOP_DEMO_SERVER") == "embedded" else find_apache()
     for _ in range(0 if installation is None else 2):
-        with contextlib.suppress(DemoError):
+        with contextlib.suppress(UnreachableError):
             return await _start(installation)
     return await _start(None)
 
@@ -104,7 +101,7 @@ async def _wait_until_it_serves(server: DemoServer, log: Path) -> None:
         await asyncio.sleep(0.02)
     if server.process.ended:
         problem = "ended at once"
-    raise DemoError(f"the demo's server did not start: {server.kind} {problem}: {_end_of(log)}")
+    raise UnreachableError(f"the demo's server did not start: {server.kind} {problem}: {_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:
