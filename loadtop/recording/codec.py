@@ -99,10 +99,18 @@ class _Parts(msgspec.Struct):
     marks: msgspec.Raw = msgspec.Raw()
 
 
+_PARTS = msgspec.msgpack.Decoder(tuple[_Parts, msgspec.Raw])
+
+
 def decode(message: bytes | memoryview) -> Frame:
     """Return the frame of a message. Raises DamagedError."""
     try:
-        frame, servers = _from_json(bytes(message)) if message[:1] == b"[" else _from_msgpack(message)
+        if message[:1] == b"[":
+            parts: tuple[Frame, tuple[Any, ...]] = msgspec.convert(loads(bytes(message)), _decoder().type)
+        else:
+            _check_size(message)
+            parts = _decoder().decode(message)
+        frame, servers = parts
         _check(frame)
         pairs = zip(frame.hosts, servers, strict=True)
         return replace(frame, hosts=tuple(_with_servers(host, readings or {}) for host, readings in pairs))
@@ -110,16 +118,10 @@ def decode(message: bytes | memoryview) -> Frame:
         raise DamagedError(f"a frame cannot be read ({error})") from error
 
 
-def _from_msgpack(message: bytes | memoryview) -> tuple[Frame, tuple[Any, ...]]:
-    parts, _ = _parts_decoder().decode(message)
+def _check_size(message: bytes | memoryview) -> None:
+    parts, _ = _PARTS.decode(message)
     if memoryview(parts.load).nbytes > MAX_LOAD or memoryview(parts.marks).nbytes > MAX_MARKS:
         raise ValueError("it has too many parts")
-    return _decoder().decode(message)
-
-
-def _from_json(message: bytes) -> tuple[Frame, tuple[Any, ...]]:
-    decoded: tuple[Frame, tuple[Any, ...]] = msgspec.convert(loads(message), _decoder().type)
-    return decoded
 
 
 def loads(data: bytes | str) -> Any:
@@ -152,11 +154,6 @@ def _is_possible(values: Distribution) -> bool:
 
 def _with_servers(host: HostState, servers: Mapping[str, tuple[ServerReading, ...]]) -> HostState:
     return host if host.sample is None else replace(host, sample=replace(host.sample, servers=servers))
-
-
-@cache
-def _parts_decoder() -> "msgspec.msgpack.Decoder[tuple[_Parts, msgspec.Raw]]":
-    return msgspec.msgpack.Decoder(tuple[_Parts, msgspec.Raw])
 
 
 @cache

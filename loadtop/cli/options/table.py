@@ -1,6 +1,7 @@
 """Every command and every option, declared once: parser, ``--help`` and checks are made from this."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,9 @@ EVERYWHERE = Group("every command",
 
 GROUPS = (ARGUMENTS, LOAD, TUNING, REQUESTS, CONNECTIONS, ENGINE, MONITORING, OUTPUT, AB_REPORTS, OPTIONS, EVERYWHERE)
 
+_replaced = partial(REQUESTS.option, own_plan=PLANS)  # a user's own plan says what to request
+_builtin = partial(CONNECTIONS.option, refused=BUILTIN_ONLY)
+
 
 # fmt: off
 class Options:
@@ -157,23 +161,19 @@ class Options:
     most_step_time: float | None = TUNING.option("--most-step-time", "S",
         "longest step, steady or not (default 4 times --step-time)", POSITIVE)
 
-    url_file: Path | None = REQUESTS.option("--urls", "FILE",
-        "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path, own_plan=PLANS)
-    keepalive: bool = REQUESTS.option("-k --keepalive", "", "reuse connections", own_plan=PLANS)
-    method: str | None = REQUESTS.option("-m --method", "NAME", "request method", own_plan=PLANS)
-    head: bool = REQUESTS.option("-i --head", "", "send HEAD instead of GET", own_plan=PLANS, conflict="body")
-    post: Path | None = REQUESTS.option("-p --post", "FILE", "POST the contents of a file", Path, own_plan=PLANS,
-        conflict="body")
-    put: Path | None = REQUESTS.option("-u --put", "FILE", "PUT the contents of a file", Path, own_plan=PLANS,
-        conflict="body")
-    content_type: str | None = REQUESTS.option("-T --content-type", "TYPE",
-        "content type of the body (default text/plain)", own_plan=PLANS)
-    header: list[str] = REQUESTS.option("-H --header", "LINE",
-        "add a header; @FILE: one per line of a file; repeatable", repeatable=True, own_plan=PLANS)
-    cookie: list[str] = REQUESTS.option("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable",
-        repeatable=True, own_plan=PLANS)
-    auth: str | None = REQUESTS.option("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file",
-        own_plan=PLANS)
+    url_file: Path | None = _replaced("--urls", "FILE",
+        "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path)
+    keepalive: bool = _replaced("-k --keepalive", "", "reuse connections")
+    method: str | None = _replaced("-m --method", "NAME", "request method")
+    head: bool = _replaced("-i --head", "", "send HEAD instead of GET", conflict="body")
+    post: Path | None = _replaced("-p --post", "FILE", "POST the contents of a file", Path, conflict="body")
+    put: Path | None = _replaced("-u --put", "FILE", "PUT the contents of a file", Path, conflict="body")
+    content_type: str | None = _replaced("-T --content-type", "TYPE", "content type of the body (default text/plain)")
+    header: list[str] = _replaced("-H --header", "LINE", "add a header; @FILE: one per line of a file; repeatable",
+        repeatable=True)
+    cookie: list[str] = _replaced("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable",
+        repeatable=True)
+    auth: str | None = _replaced("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file")
     any_length: bool = REQUESTS.option("-l --any-length", "", "accept bodies that differ in length")
     timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE,
         default=30.0)
@@ -181,21 +181,15 @@ class Options:
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL", "2 prints heads, 3 also the status of each response",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
 
-    proxy: str | None = CONNECTIONS.option("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",),
-        refused=BUILTIN_ONLY)
+    proxy: str | None = _builtin("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",))
     proxy_auth: str | None = CONNECTIONS.option("-P --proxy-auth", "USER:PASSWORD",
         "use Basic authentication at the proxy; @FILE: from a file")
-    buffer: int | None = CONNECTIONS.option("-b --buffer", "BYTES", "size of the socket buffers", COUNT,
-        refused=BUILTIN_ONLY)
-    bind: str | None = CONNECTIONS.option("-B --bind", "ADDRESS", "connect from this local address",
-        refused=BUILTIN_ONLY)
-    protocol: str | None = CONNECTIONS.option("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL",
-        refused=BUILTIN_ONLY)
-    ciphers: str | None = CONNECTIONS.option("-Z --ciphers", "SUITE", "TLS cipher suites", refused=BUILTIN_ONLY)
-    certificate: str | None = CONNECTIONS.option("-E --certificate", "FILE", "client certificate and key (PEM)",
-        refused=BUILTIN_ONLY)
-    no_sni: bool = CONNECTIONS.option("-I --no-sni", "", "do not send the server's name in the TLS handshake",
-        refused=BUILTIN_ONLY)
+    buffer: int | None = _builtin("-b --buffer", "BYTES", "size of the socket buffers", COUNT)
+    bind: str | None = _builtin("-B --bind", "ADDRESS", "connect from this local address")
+    protocol: str | None = _builtin("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
+    ciphers: str | None = _builtin("-Z --ciphers", "SUITE", "TLS cipher suites")
+    certificate: str | None = _builtin("-E --certificate", "FILE", "client certificate and key (PEM)")
+    no_sni: bool = _builtin("-I --no-sni", "", "do not send the server's name in the TLS handshake")
     insecure: bool = CONNECTIONS.option("--insecure", "", "accept any TLS certificate")
 
     engine: str = ENGINE.option("--engine", "NAME", "what generates the load: builtin, locust or jmeter",
