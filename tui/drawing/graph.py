@@ -211,7 +211,7 @@ def _column(left: int | None, right: int | None, rows: int, glyphs: Glyphs) -> s
     return found
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)  # the columns of a wide screen; one of them takes about 1 kB
 def _stack(
     left: tuple[int, ...] | None, right: tuple[int, ...] | None, rows: int, glyphs: Glyphs
 ) -> tuple[tuple[str, int], ...]:
