@@ -107,7 +107,7 @@ experiments: setup servers ## the five field reports of docs/experiments, measur
 bench-cockpit: setup servers ## what the cockpit costs, beside htop, top, btop and glances where they are installed
 	@$(PYTHON_BIN)/python -m benchmarks.cockpit
 
-bench-endurance: setup ## whether memory stays flat in six hours of made-up frames (ARGS="--hours 1")
+bench-endurance: setup ## whether memory stays flat in six hours of made-up frames (ARGS="--hours 1", "--real 3600")
 	@$(PYTHON_BIN)/python -m benchmarks.endurance $(ARGS)
 
 fuzz: setup ## made-up inputs to every parser of data from outside, for SECONDS (60) in all

@@ -2,12 +2,17 @@
 
 The monitor runs on a clock that is advanced instead of waited for, and the cockpit draws without a terminal. Memory is
 taken ten times, after the garbage was collected; after the first tenth it may not grow by more than :data:`MOST_MB`.
+
+``--real SECONDS`` waits instead: loadtop without its cockpit loads a real nginx that answers after 20 s, over so many
+connections (1,000 are 50 requests/s). The same holds for the memory of each of loadtop's processes.
 """
 
 import argparse
 import asyncio
+import contextlib
 import ctypes
 import gc
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.made_frames import made_frames
+from benchmarks.watch import cpu_seconds, processes_below
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.analysis.totals.totals import Totals
 from loadtop.i18n import Text
@@ -24,6 +30,7 @@ from loadtop.pipeline.monitor import Clock, Monitor
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.recorder import Recorder
+from tests.servers.nginx import NginxFactory
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import TERMINAL, UNICODE, Appearance
 
@@ -31,6 +38,7 @@ MOST_MB = 4.0  # a tenth of six hours is 2,160 frames: a leak of 2 kB per frame 
 TENTHS = 10
 FLUSH_EVERY = 50  # frames: less than the recorder's queue
 SIZE = (120, 40)
+SLOW_S = 20.0  # after which the real server answers
 
 
 class MadeTest:
@@ -109,12 +117,17 @@ class MadeMachine:
         """Nothing is open."""
 
 
-def resident_mb() -> float:
+def resident_mb(pid: int | str = "self") -> float:
+    """Memory of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def own_mb() -> float:
     """Memory of this process, without what the allocator holds back."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 / 1e6
+    return resident_mb()
 
 
 async def endure(frames: int, hosts: int, folder: Path, note: Callable[[int], None]) -> None:
@@ -149,19 +162,45 @@ async def endure(frames: int, hosts: int, folder: Path, note: Callable[[int], No
         raise SystemExit(recorder.problem)
 
 
+def endure_real(seconds: float, connections: int) -> int:
+    """Print the memory of loadtop's processes after each tenth of a real test; 1 if one grew after the first."""
+    held: list[dict[int, float]] = []
+    with contextlib.ExitStack() as servers, tempfile.TemporaryDirectory() as folder:
+        nginx = NginxFactory(servers)(connections=connections + 100, slow_s=SLOW_S, keepalive_s=60)
+        words = ("-k", "-c", str(connections), "-t", str(seconds), "--record", f"{folder}/real.loadtop")
+        command = (sys.executable, "-m", "loadtop", "--headless", "-q", *words, nginx.slow_url)
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as program:
+            began = time.monotonic()
+            for tenth in range(1, TENTHS + 1):
+                last_s = 5.0 if tenth == TENTHS else 0.0  # its processes must be there still
+                time.sleep(max(0.0, began + tenth * seconds / TENTHS - last_s - time.monotonic()))
+                processes = [program.pid, *processes_below(program.pid)]
+                held.append({pid: resident_mb(pid) for pid in processes})
+                spent = 100.0 * cpu_seconds(processes) / (time.monotonic() - began)
+                each = "  ".join(f"{mb:5.1f}" for mb in held[-1].values())
+                print(f"{time.monotonic() - began:6.0f} s  {each} MB  {spent:4.1f} % of a core", flush=True)
+    grown = max(mb - held[0].get(pid, 0.0) for later in held[1:] for pid, mb in later.items())
+    print(f"memory of one process after the first tenth: {grown:+.1f} MB (at most {MOST_MB:.0f})")
+    return int(grown > MOST_MB or program.returncode != 0)
+
+
 def main() -> int:
     """Print the memory after each tenth; 1 if it grew after the first one."""
     parser = argparse.ArgumentParser(description="six hours of frames in minutes: does memory stay flat?")
     parser.add_argument("--hours", type=float, default=6.0)
     parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("--real", type=float, metavar="SECONDS", help="a real test of so long instead, 60 s at least")
+    parser.add_argument("--connections", type=int, default=1000)
     options = parser.parse_args()
+    if options.real:
+        return endure_real(max(60.0, options.real), options.connections)
     frames = int(options.hours * 3600)
     held: list[float] = []
     began = time.monotonic()
 
     def note(number: int) -> None:
         if number % (frames // TENTHS) == 0 and len(held) < TENTHS:
-            held.append(resident_mb())
+            held.append(own_mb())
             print(f"{number:6d} frames  {held[-1]:7.1f} MB  {time.monotonic() - began:5.0f} s", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
