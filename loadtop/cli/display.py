@@ -46,7 +46,7 @@ async def show(
         from tui.apps.cockpit import Cockpit, run_cockpit
 
         load_owner: LoadOwner = "tune" if options.command == "tune" else "hand"
-        app = Cockpit(feed, first=first, program=program, load_owner=load_owner)
+        app = Cockpit(feed, first=first, program=program, load_owner=load_owner, most=options.most_by_hand)
         return await run_cockpit(app, seconds) is not None
     return await _print(feed, options, seconds)
 

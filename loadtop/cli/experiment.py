@@ -17,6 +17,7 @@ from loadtop.cli.load import Load, load_maker
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.experiment_plan import read_plan
 from loadtop.cli.options.table import Options
+from loadtop.cli.public_target import confirm_public_targets
 from loadtop.i18n import Message, duration, plain, plural, rendered, tr
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Feed
@@ -25,8 +26,7 @@ from loadtop.reports import experiment as table
 
 def main(options: Options) -> int:
     plan = read_plan(options.plan_file)
-    if not options.table:
-        _check_engines(plan)
+    loads = [] if options.table else _loads(plan)
     file = ResultFile(options.out or plan.file.with_suffix(".results"))
     if options.check:
         each, variants, cells = plan.seconds(), len(plan.variants), len(plan.cells())
@@ -34,6 +34,7 @@ def main(options: Options) -> int:
         counts = f"{variants} variant{'' if variants == 1 else 's'}, {cells} cell{'' if cells == 1 else 's'}"
         print(f"{plan.file} is valid: {counts}{about}")
         return DONE
+    confirm_public_targets(loads, yes=options.yes or all(load.yes for load in loads))
     try:
         file.directory.mkdir(parents=True, exist_ok=True)
         if options.again:
@@ -137,14 +138,17 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
     return cell_result(cell, test.totals.as_json(), round(time.monotonic() - began, 2), recording.name)
 
 
-def _check_engines(plan: ExperimentPlan) -> None:
-    """Raise UsageError for the first cell whose engine is not installed or cannot do what the cell asks for."""
+def _loads(plan: ExperimentPlan) -> list[Options]:
+    """Return the loads of the cells. Raises UsageError for the first whose engine is not installed or cannot do it."""
+    found: list[Options] = []
     for cell in replace(plan, repeats=1).cells():
         options = parse(["run", *cell.words])
         try:
             load_maker(options)
         except UsageError as error:
             raise UsageError(f"{plan.file}: {cell.label}: {error}") from None
+        found.append(options)
+    return found
 
 
 def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult]) -> None:

@@ -3,7 +3,7 @@
 import ipaddress
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from loadtop.cli.exit_codes import INTERRUPTED, ExitError
 from loadtop.cli.options.table import TUNE_CONNECTIONS, Options
@@ -19,22 +19,27 @@ class DeclinedError(ExitError):
     code = INTERRUPTED
 
 
-def confirm_public_target(options: Options) -> None:
-    """Name the public addresses that the load goes to, on standard error. For ``tune`` and many connections, ask once
-    where there is a terminal and no ``--yes``. Raises DeclinedError."""
-    found = list(_public_targets(options))
-    if not found:
-        return
+def confirm_public_targets(loads: Iterable[Options], *, yes: bool) -> int | None:
+    """Name the public addresses that the loads go to, on standard error. For ``tune`` and many connections, ask once
+    where there is a terminal, unless ``yes``. Returns how many connections may be used without another question;
+    ``None`` where any number may. Raises DeclinedError."""
+    public = [(options, places) for options in loads if (places := tuple(_public_targets(options)))]
+    if not public:
+        return None
+    found = list(dict.fromkeys(place for _, places in public for place in places))
     more = "" if len(found) <= SHOWN else f" (+{len(found) - SHOWN})"
-    places = ", ".join(plain(place) for place in found[:SHOWN]) + more
-    print(tr("loadtop: the load goes to a public address: {places}", places=places), file=sys.stderr, flush=True)
-    connections = most_connections(options)
-    large = options.command == "tune" or connections > MANY_CONNECTIONS
-    if large and not options.yes and sys.stdin.isatty() and sys.stderr.isatty():
+    named = ", ".join(plain(place) for place in found[:SHOWN]) + more
+    print(tr("loadtop: the load goes to a public address: {places}", places=named), file=sys.stderr, flush=True)
+    if yes:
+        return None
+    connections = max(most_connections(options) for options, _ in public)
+    large = connections > MANY_CONNECTIONS or any(options.command == "tune" for options, _ in public)
+    if large and sys.stdin.isatty() and sys.stderr.isatty():
         question = tr("Load it with up to {connections} connections? [y/N]", connections=connections)
         print(question, end=" ", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise DeclinedError(tr("not started: no load was sent"))
+    return max(MANY_CONNECTIONS, connections)
 
 
 def most_connections(options: Options) -> int:

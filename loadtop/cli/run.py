@@ -14,7 +14,7 @@ from loadtop.cli.load import Load, command_load, demo_load, load_maker, safe_wor
 from loadtop.cli.options.command_line import checked
 from loadtop.cli.options.table import LOADS, Options
 from loadtop.cli.outputs import check_writable, print_report, write_ab_files
-from loadtop.cli.public_target import confirm_public_target
+from loadtop.cli.public_target import confirm_public_targets
 from loadtop.i18n import rendered
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def main(options: Options) -> int:
     overwrite(options.argv, safe_words(options, options.argv))
     options = checked(options)
     if options.command in LOADS:
-        confirm_public_target(options)
+        options.most_by_hand = confirm_public_targets([options], yes=options.yes)
     return asyncio.run(test(options))
 
 

@@ -47,6 +47,16 @@ def test_presses_add_up_until_the_load_follows() -> None:
     assert sent == [SetConcurrency(25), SetConcurrency(30), SetConcurrency(25)]
 
 
+def test_a_public_address_gets_no_more_connections_than_were_agreed() -> None:
+    sent: list[Command] = []
+    load_control = LoadControl(sent.append, most=500)
+    running = sample(concurrency=450)
+    assert load_control.turn(running, up=True) == "450 to 500 connections"
+    refused = "over 500 connections to a public address need --yes"
+    assert load_control.turn(running, up=True) == load_control.set(running, "501") == refused
+    assert sent == [SetConcurrency(500)]
+
+
 def test_the_open_model_changes_its_rate() -> None:
     sent: list[Command] = []
     assert (

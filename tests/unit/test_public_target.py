@@ -3,13 +3,16 @@
 import io
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loadtop.cli import experiment
 from loadtop.cli.exit_codes import INTERRUPTED
 from loadtop.cli.options.command_line import parse
-from loadtop.cli.public_target import DeclinedError, confirm_public_target, is_public
+from loadtop.cli.options.parser import read
+from loadtop.cli.public_target import DeclinedError, confirm_public_targets, is_public
 
 PUBLIC = "http://93.184.216.34/"
 
@@ -27,7 +30,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
         errors = Terminal() if answer is not None else io.StringIO()
         monkeypatch.setattr(sys, "stderr", errors)
         monkeypatch.setattr(sys, "stdin", Terminal(answer) if answer is not None else io.StringIO())
-        confirm_public_target(parse(words))
+        options = parse(words)
+        confirm_public_targets([options], yes=options.yes)
         return errors.getvalue()
 
     return confirm
@@ -87,3 +91,33 @@ def test_a_large_load_is_asked_about_once(asked: Any, words: tuple[str, ...]) ->
     assert "[y/N]" not in asked(*words, PUBLIC), "there is nobody to ask without a terminal"
     assert asked(*words, "http://127.0.0.1/", answer="n\n") == ""
     assert asked(*words, "http://192.168.7.7/", answer="n\n") == ""
+
+
+@pytest.mark.parametrize("words", [(), ("-c", "900")])
+def test_keys_raise_the_load_no_further_than_was_agreed(
+    words: tuple[str, ...], asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked("-n", "1", PUBLIC, answer="y\n")  # a terminal
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    public, private = parse([*words, "-t", "1", PUBLIC]), parse([*words, "-t", "1", "http://127.0.0.1/"])
+    assert confirm_public_targets([private, public], yes=False) == (900 if words else 500)
+    assert confirm_public_targets([private, public], yes=True) is None
+    assert confirm_public_targets([private], yes=False) is None
+
+
+def test_an_experiment_asks_before_its_first_cell(asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f"""
+title = "two loads"
+time = 1
+concurrencies = [1, 501]
+[urls]
+page = "{PUBLIC}"
+[[variants]]
+name = "as it is"
+""")
+    asked("-n", "1", PUBLIC, answer="n\n")  # a terminal
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    with pytest.raises(DeclinedError):
+        experiment.main(read(["experiment", str(plan)]))
+    assert not list(tmp_path.glob("plan.results*")), "nothing was begun"

@@ -65,13 +65,15 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         first: FirstPage | None = None,
         program: "CommandLoad | None" = None,
         load_owner: LoadOwner = "hand",
+        most: int | None = None,
     ) -> None:
-        """``first`` is the page to begin with, ``program`` a command that the feed runs."""
+        """``first`` is the page to begin with, ``program`` a command that the feed runs, ``most`` how many connections
+        may be set by hand."""
         self.appearance = appearance or Appearance.of_terminal()
         self._cockpit = CockpitScreen(self.appearance, program)
         super().__init__(self._cockpit)
         self.reader = FeedReader(feed, self._draw_soon, CURVES)
-        self.load_control = LoadControl(feed.command, load_owner if program is None else "command")
+        self.load_control = LoadControl(feed.command, load_owner if program is None else "command", most)
         self._first = first
         self.panels = self._cockpit.panels
         self._message_ends: Timer | None = None

@@ -47,8 +47,10 @@ def _now(load: LoadSample) -> float:
 class LoadControl:
     """Turns keys into commands; each method returns what to say. Key presses add up while the load has not followed."""
 
-    def __init__(self, command: Callable[[Command], None], owner: LoadOwner = "hand") -> None:
+    def __init__(self, command: Callable[[Command], None], owner: LoadOwner = "hand", most: int | None = None) -> None:
+        """``most``: how many connections a person may set on a public address."""
         self._command = command
+        self._most = most
         self._owner = owner
         self._not_by_hand = tr(_FIXED[owner]) if owner in _FIXED else ""
         self._wanted: int | None = None
@@ -85,6 +87,8 @@ class LoadControl:
         return self._ask_for(load, round(_now(load)), wanted)
 
     def _ask_for(self, load: LoadSample, before: int, wanted: int) -> str:
+        if load.rate is None and self._most is not None and wanted > self._most:
+            return tr("over {most} connections to a public address need --yes", most=self._most)
         self._wanted, self._seen = wanted, _now(load)
         if load.rate is not None:
             self._command(SetRate(float(wanted)))

@@ -153,7 +153,8 @@ class Options:
         refused={"tune": "it waits until each step is steady; leave the option out"})
     workers: int = LOAD.option("--workers", "N", "number of generator processes; `auto` adds processes on demand",
         types.workers, default=1, refused={"jmeter": "leave it out, one process uses all cores"})
-    yes: bool = LOAD.option("--yes", "", "do not ask before a large load on a public address")
+    yes: bool = LOAD.option("--yes", "", "do not ask before a large load on a public address",
+        commands=(*LOADS, "experiment"))
 
     first: int = TUNING.option("--from", "N", "start with N connections", COUNT, default=1)
     finer: int = TUNING.option("--finer", "N", "steps near the knee", types.number(whole=True, least=0),
@@ -200,7 +201,8 @@ class Options:
     user_plan: Path | None = ENGINE.option("--plan", "FILE",
         "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, refused={"builtin": ADD_ENGINE})
     servers: tuple[str, ...] = ENGINE.option("-R --remote", "HOST,HOST",
-        "generate the load on these jmeter-servers: HOST or HOST:PORT", types.jmeter_servers, default=(),
+        "generate the load on these jmeter-servers, HOST or HOST:PORT; they do not pause with loadtop",
+        types.jmeter_servers, default=(),
         refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
@@ -294,6 +296,7 @@ class Options:
     locustfile: str | None = None  # its text
     search: "StepSearch"
     limits: "TimeLimits"
+    most_by_hand: int | None = None  # how many connections a person may set by key
 # fmt: on
 
 
