@@ -18,6 +18,7 @@ import pytest
 from collectors.config_files import config_file
 from collectors.errors import TransportError
 from collectors.machine import NOT_REGULAR, Missing, Request, Wanted
+from collectors.transport.shell import frames
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import find_program
 from tests.servers.sshd import Sshd, SshdFactory
@@ -202,6 +203,31 @@ def test_nothing_is_left_after_any_of_our_processes_is_killed(
     program.send_signal(signal.SIGTERM)
     program.communicate(timeout=20)
     far.gone(5.0)
+
+
+@pytest.mark.parametrize(("shell", "perl"), [("dash", "perl"), ("bash", "false"), ("busybox", "false")])
+async def test_nothing_is_left_where_this_machine_goes_silent(
+    marked: Callable[..., Marked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str, perl: str
+) -> None:
+    """As by a power cut: the connection stands for hours. As long as there is a heartbeat, samples may be rare."""
+    monkeypatch.setattr(frames, "SILENCE_S", 2)
+    for name, program in (("sh", shell), ("perl", perl)):
+        (tmp_path / name).symlink_to(find_program(program, install=f"apt-get install {program}"))
+    far = marked(f"PATH={tmp_path}:$PATH;")
+    transport = far.transport()
+    await transport.connect()
+    await transport.read(REQUEST)
+    there = far.processes().keys()
+    with pytest.raises(AssertionError, match=r"after 3.0 s there run"):
+        await asyncio.to_thread(far.gone, 3.0)
+    assert far.processes().keys() == there
+    ssh = [pid for pid, command in children(os.getpid()).items() if command.startswith("ssh ")]
+    for pid in ssh:
+        os.kill(pid, signal.SIGSTOP)
+    await asyncio.to_thread(far.gone, 5.0)
+    for pid in ssh:
+        os.kill(pid, signal.SIGCONT)
+    await transport.close()
 
 
 async def test_no_secret_is_an_argument_there(marked: Callable[..., Marked]) -> None:

@@ -17,6 +17,9 @@ from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Readin
 from collectors.parsing import count_or_none, decimal, pids
 
 UPTIME = "/proc/uptime"
+SILENCE_S = 60
+"""So long the far loop hears nothing until it ends."""
+
 NO_QUEUES = "accept queues cannot be asked for there"
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
@@ -39,7 +42,8 @@ def far_script(key: str) -> str:
     """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
     read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
-    return script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@KEY@", key)
+    script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(SILENCE_S))
+    return script.replace("@KEY@", key)
 
 
 def _bare(name: str) -> str:

@@ -59,9 +59,13 @@ regular='
     echo
     exec head -c "$limit" /dev/null "$@"
 '
+# Where nothing is heard for so long, the machine at the other end is gone, which TCP may never find out. Not every shell
+# knows the option; a perl in its place stops then.
+patience='-t @SILENCE@'
+(echo | read -r $patience now) 2>/dev/null || patience=
 last=
 loop() {
-while read -r order rest; do
+while read -r $patience order rest; do
     case $order in
     # a sample of what awk was told of: a mark, and files wanted this time only
     s)

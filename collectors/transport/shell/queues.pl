@@ -7,7 +7,7 @@ print my $key = <STDIN>;
 chomp $key;
 my $order = "$key p ";
 my $open = socket(my $link, 16, 3, 4);
-while (defined(my $line = <STDIN>)) {
+while (alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     if (index($line, $order) == 0) {
         my $rows = "\n#" . substr($line, length $order);
         for my $family (2, 10) {

@@ -125,6 +125,7 @@ class SshLine:
         self.refusal = ""
         self._noted = 0
         self._endless = False
+        self._alive = asyncio.get_running_loop().call_later(frames.SILENCE_S / 4, self._keep_alive)
 
     @classmethod
     async def open(cls, place: str, ssh: Sequence[str], prompt: Prompt | None = None) -> "SshLine":
@@ -157,6 +158,11 @@ class SshLine:
         stdin = self._process.stdin
         if stdin is not None and not stdin.is_closing():
             stdin.write(orders.encode())
+
+    def _keep_alive(self) -> None:
+        """Send an empty order from time to time, however rarely samples are taken: the far loop ends without any."""
+        self.send("\n")
+        self._alive = asyncio.get_running_loop().call_later(frames.SILENCE_S / 4, self._keep_alive)
 
     async def exchange(self, orders: str, mark: str, timeout_s: float) -> str:
         """Send orders, and return what was printed between the mark and its end (the mark with a full stop)."""
@@ -197,6 +203,7 @@ class SshLine:
             self._sockets.remove()
 
     async def _end(self) -> None:
+        self._alive.cancel()
         if self._process.stdin is not None:
             self._process.stdin.close()
         for end in (None, self._process.terminate, self._process.kill):

@@ -207,7 +207,7 @@ def test_a_torn_text_raises_nothing(text: str, frame: str) -> None:
 def test_the_loop_is_sent_without_comments() -> None:
     script = frames.far_script("word")
     assert script.isascii()
-    assert "while read -r order rest" in script
+    assert "while read -r $patience order rest" in script
     assert "key=word" in script
     assert "@" not in script.replace('"$@"', "")
     assert script.count("'") % 2 == 0
