@@ -11,7 +11,7 @@ from loadtop.model import Frame, HostSample, HostState, LoadSample, LoadState
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.background import background, described, mistake
 from loadtop.pipeline.feed import Command, Mark, RestartLoad, StopLoad
-from loadtop.pipeline.heartbeat import SILENCE_S
+from loadtop.pipeline.heartbeat import PERIOD_S, SILENCE_S
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
@@ -126,10 +126,21 @@ class Monitor:
         loop = asyncio.get_running_loop()
         before = loop.get_exception_handler()
         loop.set_exception_handler(self._fail)
+        noting = background(self._note_suspensions(), "note suspensions")
         try:
             await self._run(show)
         finally:
+            noting.cancel()
             loop.set_exception_handler(before)
+
+    async def _note_suspensions(self) -> None:
+        """Mark where this process did not run (Ctrl-Z, SIGSTOP, or it hung) so long that its load paused."""
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(PERIOD_S)
+            if (passed_s := loop.time() - before) > SILENCE_S:
+                self._marks.append(tr("loadtop was suspended for {time}", time=duration(passed_s)))
 
     def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """End the load with a problem: an exception of our own code reached the event loop."""
@@ -204,9 +215,6 @@ class Monitor:
                 await asyncio.wait({pause} if ended is None else {pause, ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 pause.cancel()
-            late_s = self._clock.monotonic() - self._began - due
-            if late_s > SILENCE_S:  # this process did not run (Ctrl-Z, SIGSTOP, or it hung): a load pauses meanwhile
-                self._marks.append(tr("loadtop was suspended for {time}", time=duration(late_s)))
 
     def _show(self, show: Callable[[Snapshot], None]) -> None:
         more = True
