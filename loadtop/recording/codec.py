@@ -18,7 +18,6 @@ import zstandard
 
 from loadtop.model import Distribution, Frame, HostState, Latencies
 from loadtop.model.histogram import BUCKETS
-from loadtop.model.secrets import blanked
 from loadtop.model.server import ServerReading
 from loadtop.recording.container import MAX_SECONDS, MAX_UNIX_TIME
 from loadtop.servers.registry import KINDS
@@ -68,15 +67,15 @@ def decompress(data: bytes, most: int) -> bytes:
 
 
 def encode(frame: Frame) -> bytes:
-    """Return the frame without secrets as a message: the frame less the readings of servers, and those by host.
+    """Return the frame of a snapshot (which has no secrets) as a message: the frame less the readings of servers, and
+    those by host.
 
     One that would be too large to be read again is without its processes.
     """
-    clean = blanked(frame)
-    message = _encoded(clean)
+    message = _encoded(frame)
     if len(message) <= MAX_MESSAGE:
         return message
-    return _encoded(replace(clean, hosts=tuple(map(_without_processes, clean.hosts))))
+    return _encoded(replace(frame, hosts=tuple(map(_without_processes, frame.hosts))))
 
 
 def _without_processes(host: HostState) -> HostState:

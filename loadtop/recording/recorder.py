@@ -121,7 +121,7 @@ class Writer:
             self._shown = shown
             self._add_event("verdict", float(frame.at), [verdict.bottleneck, verdict.host, verdict.since_s, loaded])
         if frame.marks:
-            self._add_event("mark", float(frame.at), blanked(frame.marks))
+            self._add_event("mark", float(frame.at), list(frame.marks))
 
     def _add_event(self, kind: str, at: float, data: list[object]) -> None:
         text = json.dumps(data)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
-from loadtop.i18n import Message
+from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadState
-from loadtop.pipeline.snapshot import Snapshot
+from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.recording import recorder as recording
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import recordings
@@ -213,9 +213,17 @@ def test_a_disk_that_does_not_answer_holds_nobody_up(opened: Recorder, monkeypat
 
 def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
     meta = SessionMeta(1.0, ("-kA", "bob:Hu5h", "http://bob:Hu5h@web1/"), "http://bob:Hu5h@web1/", "0", 1.0)
-    path = record(tmp_path / "a.loadtop", moments(1), meta).path
+    frame = moments(1)[0].measured.frame
+    assert frame.load is not None
+    load = replace(frame.load, message=verbatim("GET http://bob:Hu5h@web1/?token=Hu5h"))
+    snapshot = Pipeline().snapshot(replace(frame, load=load, marks=("password=Hu5h",)))
+    path = record(tmp_path / "a.loadtop", [snapshot], meta).path
     assert b"Hu5h" not in path.read_bytes()
     with Session(path) as session:
+        (kept,) = session.frames()
+        assert "Hu5h" not in repr(kept)
+        assert "***" in repr(kept)
+        assert kept.marks == ("password=***",)
         assert session.meta.command_line == ("-kA", "***", "http://***@web1/")
         assert session.meta.url == "http://***@web1/"
 
