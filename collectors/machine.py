@@ -32,12 +32,14 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Request:
     """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
-    when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading."""
+    when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading, ``waits`` those whose
+    ``schedstat`` is wanted, with the number of their threads."""
 
     files: tuple[Wanted, ...]
     processes: bool = False
     asleep: frozenset[int] = frozenset()
     pss: tuple[int, ...] = ()
+    waits: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
 NO_FILE: Translatable = "no such file"
@@ -112,7 +114,8 @@ class Reading:
 
     ``processes`` maps a pid to its ``stat`` (a text, or what it tells), ``pss`` to the text of its ``smaps_rollup``;
     ``pids`` are all that exist. ``own`` are processes of loadtop itself: they and their descendants are the
-    generator's. ``seconds`` is the time that each file took where the transport can tell."""
+    generator's. ``seconds`` is the time that each file took where the transport can tell. ``waits`` maps a pid to a
+    line for each thread: its number and its ``schedstat``. What did nothing since the last such reading is left out."""
 
     at: float
     files: Mapping[str, str | Missing]
@@ -122,6 +125,7 @@ class Reading:
     pss: Mapping[int, str | Missing] = field(default_factory=dict[int, str | Missing])
     own: frozenset[int] = frozenset()
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    waits: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def text(self, path: str) -> str:
         """The text of a file that is needed; raises :class:`AbsentError` with the reason where there is none."""

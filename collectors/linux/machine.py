@@ -90,7 +90,7 @@ class LinuxMachine:
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
         files += self._cgroup.files(tuple(pid for group in self._web for pid in self.tested(group)))
         files += [Wanted(path) for path in self._followed]
-        return Request(tuple(files), True, self._table.asleep(), self._table.want_pss())
+        return Request(tuple(files), True, self._table.asleep(), self._table.want_pss(), self._table.want_waits())
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)

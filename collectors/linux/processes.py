@@ -5,10 +5,14 @@ fields begin after the last ``)``. Servers and the generator's own are read ever
 the processor, and sleeping others in turn: to read all would be the dearest part of a sample. Proportional memory
 (``smaps_rollup``) makes the kernel walk all page tables of a process (0.1 to 0.3 ms with PHP in a web server): a sample
 reads :data:`PSS_FIRST` that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
+
+How long servers and the generator's own waited for a processor is read of each thread: ``schedstat`` of a process
+tells of its first thread only (Linux, Documentation/scheduler/sched-stats.rst). A process whose ``stat`` is unchanged
+is not read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
@@ -22,6 +26,7 @@ MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of t
 PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
+MOST_TASKS = 600
 
 
 def parse_stat(stat: str) -> ProcessStat:
@@ -51,11 +56,25 @@ def parse_pss(smaps_rollup: str) -> int | None:
     raise ParseError("smaps_rollup has no Pss")
 
 
+def parse_waits(schedstats: str) -> dict[int, int]:
+    """Nanoseconds that each thread was runnable without a processor, from lines of its number and its ``schedstat``;
+    without those that never ran, as which all appear where the kernel does not count."""
+    waits: dict[int, int] = {}
+    for line in complete_lines(schedstats):
+        words = line.split()
+        if len(words) != 4:
+            raise ParseError("schedstat: not three fields")
+        task, _, waited, slices = row(words, "schedstat")
+        if slices:
+            waits[task] = waited
+    return waits
+
+
 @dataclass(slots=True)
 class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
-    ``ticks_s`` its processor time per second between its last two readings, ``row`` what is reported of it until
-    something of that changes."""
+    ``ticks_s`` its processor time per second between its last two readings, ``waits`` how long each thread waited for a
+    processor, ``row`` what is reported of it until something of that changes."""
 
     source: str | ProcessStat
     stat: ProcessStat
@@ -65,6 +84,8 @@ class _Known:
     ticks_s: float | None = None
     pss_kb: int | None = None
     pss_asked: int = 0
+    waits: dict[int, int] = field(default_factory=dict[int, int])
+    wait_ns: int | None = None
     row: Process | None = None
 
 
@@ -77,6 +98,7 @@ class ProcessTable:
         self._roots: dict[str, tuple[int, ...]] = {}
         self._turn = 0
         self._pss_refused = ""
+        self._waits_wanted: dict[int, int] = {}
         self._others_hidden = False
         self._aside: frozenset[int] = frozenset()
 
@@ -100,6 +122,21 @@ class ProcessTable:
             known.pss_asked = self._turn
         return tuple(known.stat.pid for known in (*first, *again))
 
+    def want_waits(self) -> Mapping[int, int]:
+        """Processes whose waits for a processor are to be read next, with the number of their threads."""
+        counted = [known for known in self._known.values() if known.counted != OTHER]
+        counted.sort(key=lambda known: known.stat.threads)
+        wanted: dict[int, int] = {}
+        tasks = 0
+        for known in counted:
+            tasks += known.stat.threads
+            if tasks <= MOST_TASKS:
+                wanted[known.stat.pid] = known.stat.threads
+        for pid in self._waits_wanted.keys() & self._known.keys() - wanted.keys():
+            self._known[pid].wait_ns = self._known[pid].row = None  # after a gap there is no rate
+        self._waits_wanted = wanted
+        return wanted
+
     def update(self, reading: Reading) -> tuple[Process, ...]:
         """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
         sources = reading.processes
@@ -109,6 +146,7 @@ class ProcessTable:
         self._others_hidden = bool(reading.pids) and 1 not in reading.pids
         self._learn(sources, reading)
         self._learn_pss(reading.pss)
+        self._learn_waits(reading.waits)
         read = [known for known in self._known.values() if known.at == reading.at]
         if sources and not read:
             raise ParseError("no stat of any process could be understood")
@@ -204,6 +242,24 @@ class ProcessTable:
                 known.pss_kb = None
             self._pss_refused = text.reason if isinstance(text, Missing) else ""
 
+    def _learn_waits(self, texts: Mapping[int, str]) -> None:
+        """Add up what has passed, thread by thread: the sum of all would fall when one ends."""
+        for pid, text in texts.items():
+            known = self._known.get(pid)
+            if known is None:
+                continue
+            try:
+                waits = parse_waits(text)
+            except ParseError:
+                waits = {}
+            before = {} if known.wait_ns is None else known.waits
+            passed = 0
+            for task, waited in waits.items():
+                earlier = before.get(task, 0)
+                passed += waited - earlier if waited >= earlier else waited  # less: the number of a thread used again
+            known.wait_ns = (known.wait_ns or 0) + passed if waits else None
+            known.waits, known.row = waits, None
+
     def _own_or_other(self, stat: ProcessStat, own: frozenset[int]) -> str:
         """Whether a process is loadtop's: one of ``own`` or a descendant. A server that loadtop started is a server."""
         pid, parent = stat.pid, stat.parent
@@ -234,5 +290,6 @@ def _row(known: _Known, page_kb: int) -> Process:
             started_ticks=stat.started_ticks,
             rss_kb=stat.rss_pages * page_kb,
             pss_kb=known.pss_kb,
+            wait_ns=known.wait_ns,
         )
     return known.row

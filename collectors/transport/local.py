@@ -47,6 +47,7 @@ class LocalTransport:
         self._pss_reader = ThreadPoolExecutor(1, "loadtop-pss")
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
+        self._waits_read: dict[int, str] = {}
         self._client = StatusClient()
         self.fetch, self.ask = self._client.get, exchange
 
@@ -90,8 +91,26 @@ class LocalTransport:
             text = file_system.read_whole(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
             if isinstance(text, str):
                 texts[pid] = text
+        waits = {
+            pid: self._schedstats(pid, threads)
+            for pid, threads in request.waits.items()
+            if pid in texts and texts[pid] != self._waits_read.get(pid)
+        }
+        self._waits_read = {pid: texts[pid] for pid in request.waits.keys() & texts.keys()}
         seconds["/proc/PID/stat"] = time.perf_counter() - before
-        return Reading(at, files, self._page_kb, texts, pids, pss, self._own, seconds)
+        return Reading(at, files, self._page_kb, texts, pids, pss, self._own, seconds, waits)
+
+    def _schedstats(self, pid: int, threads: int) -> str:
+        """A line for each thread of a process, as in :class:`~collectors.machine.Reading`."""
+        directory = f"{self._root}/proc/{pid}/task"
+        try:
+            tasks = os.listdir(directory) if threads > 1 else [str(pid)]  # noqa: PTH208 - many, often
+        except OSError:
+            return ""
+        texts = {
+            task: file_system.read_whole(f"{directory}/{task}/schedstat", _STAT_BYTES, once=True) for task in tasks
+        }
+        return "".join(f"{task} {text}" for task, text in texts.items() if isinstance(text, str))
 
     def _text(self, wanted: Wanted) -> str | Missing:
         if wanted.path != LISTENERS or self._root:

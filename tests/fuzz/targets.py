@@ -301,7 +301,7 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
             lambda text: sockets.parse_tcp(None, None, text, text),
         ),
         "net/tcp": (sockets.parse_table, sockets.parse_listeners, sockets.parse_unix),
-        "httpd-stat": (processes.parse_stat, processes.parse_pss),
+        "httpd-stat": (processes.parse_stat, processes.parse_pss, processes.parse_waits),
         "cgroup": (cgroup.parse_membership, cgroup.parse_mounts),
     }
 )

@@ -115,6 +115,7 @@ class Orders:
         self._before: tuple[str, ...] = ()
         self._lines: dict[str, str] = {}
         self._asleep: frozenset[int] = frozenset()
+        self._waits: Mapping[int, int] = {}
 
     def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str) -> str:
         """The lines for one reading, where ``pids`` are the processes known to exist. ``sockets`` says whether to ask
@@ -125,6 +126,7 @@ class Orders:
         asked = self._sorted
         if request.processes:
             lines += (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(asked.plain))
+            lines += self._tasks(request.waits)
             kept = set(self._files)
             lines.append(" ".join(("s", mark, *(path for path in asked.plain if path not in kept))))
         else:
@@ -155,6 +157,13 @@ class Orders:
             if changed:
                 yield f"{order} {' '.join(map(str, sorted(changed)))}"
         self._asleep = asleep
+
+    def _tasks(self, waits: Mapping[int, int]) -> Iterable[str]:
+        """What the shell makes a list of: it finds the threads of a process that has several."""
+        if waits != self._waits:
+            names = (f"{pid}/task/{'[0-9]*' if threads > 1 else pid}" for pid, threads in waits.items())
+            yield f"t {' '.join(names)}"
+        self._waits = waits
 
     def _kept(self, files: tuple[str, ...]) -> Iterable[str]:
         """The files of every sample: those that two in a row wanted."""
@@ -221,9 +230,11 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
         for path in (wanted.path for wanted in request.files)
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
+    told = {line: text for line, _, text in (part.partition("\n") for part in parts)}
+    waits = {pid: told[line] for pid in request.waits if (line := f"f {pid}/schedstat") in told}
     unexplained = [path for path in lost if path in files and path not in kept.instead]
     existing = kept.pids if request.processes else frozenset[int]()
-    return Reading(decimal(dated[1], UPTIME), files, processes=processes, pids=existing), unexplained
+    return Reading(decimal(dated[1], UPTIME), files, processes=processes, pids=existing, waits=waits), unexplained
 
 
 def parse_looked(printed: str) -> dict[str, str | Missing]:

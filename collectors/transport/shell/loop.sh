@@ -64,12 +64,19 @@ regular='
 patience='-t @SILENCE@'
 (echo | read -r $patience now) 2>/dev/null || patience=
 last=
+waits=
+tasks=
 loop() {
 while read -r $patience order rest; do
     case $order in
     # a sample of what awk was told of: a mark, and files wanted this time only
     s)
         set +f
+        set -- $waits
+        if [ "$*" != "$tasks" ]; then
+            tasks="$*"
+            printf "%s t %s\n" "$key" "$tasks"
+        fi
         set -- [0-9]*
         set -f
         if [ "$*" != "$last" ]; then
@@ -78,6 +85,8 @@ while read -r $patience order rest; do
         fi
         printf "%s s %s\n" "$key" "$rest"
         ;;
+    # threads of which is wanted how long they waited for a processor, all those of a process by a pattern
+    t) waits=$rest ;;
     # who we are: this shell, bytes of a page, who can tell of accept queues
     i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
     # the first bytes of the files of the kernel, and of others (no awk but gawk can pass a zero byte on); the links of a

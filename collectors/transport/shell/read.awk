@@ -22,13 +22,20 @@ $2 == "g" { wanted[$3]; only = only (only == "" ? "" : "|") $4; next }
 $2 == "z" { many = split(rest($0), changed, " "); for (i = 1; i <= many; i++) asleep[changed[i]] = 1; next }
 $2 == "w" { many = split(rest($0), changed, " "); for (i = 1; i <= many; i++) delete asleep[changed[i]]; next }
 
+# threads of which is wanted how long they waited for a processor, those of a process one after the other
+$2 == "t" {
+    for (i = 1; i <= tasks; i++) delete before[task[i] + 0 "/schedstat"]
+    tasks = split(rest($0), task, " ")
+    next
+}
+
 # all processes
 $2 == "l" {
     listed = all = rest($0)
     count = split(all, pid, " ")
     lists++
     for (i = 1; i <= count; i++) seen[pid[i]] = lists
-    for (p in seen) if (seen[p] != lists) { delete seen[p]; delete asleep[p]; delete before[p "/stat"]; delete raw[p "/stat"] }
+    for (p in seen) if (seen[p] != lists) { delete seen[p]; delete asleep[p]; delete worked[p]; delete before[p "/stat"]; delete raw[p "/stat"] }
     next
 }
 
@@ -46,7 +53,9 @@ $2 == "s" {
     for (i = 1; i <= count; i++) {
         if ((pid[i] in asleep) && (pid[i] + turn) % @IDLE_EVERY@) continue
         if (! process(pid[i] "/stat")) same = same " " pid[i]
+        else worked[pid[i]] = turn
     }
+    for (i = 1; i <= tasks; i++) waits(task[i], task[i] + 0, task[i + 1] + 0)
     print whole part "\n#" mark "=\n" same
 }
 
@@ -85,6 +94,18 @@ function needed(stat,   half, halves, v) {
     if (halves < 2 || split(half[halves], v, " ") < 23) return stat
     return substr(stat, 1, length(stat) - length(half[halves])) v[1] " " v[2] " 0 0 0 0 0 0 0 0 0 " v[12] " " v[13] \
         " 0 0 0 0 " v[18] " 0 " v[20] " 0 " v[22] " 0\n"
+}
+
+# How long a thread waited for a processor, where its process has done something since or was not told of: all threads of
+# a process are told together.
+function waits(task, of, next_of,   line, name) {
+    if (worked[of] != turn && (of "/schedstat") in before) return
+    name = task "/schedstat"
+    if ((getline line < name) > 0) waited = waited substr(task, length(of "/task/") + 1) " " line "\n"
+    close(name)
+    if (of == next_of) return
+    if (waited != "") tell(of "/schedstat", waited)
+    waited = ""
 }
 
 # What has changed; whether it has. Joined in two steps, because each joint copies everything before it.

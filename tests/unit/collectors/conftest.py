@@ -41,6 +41,7 @@ class TextTransport:
         self.pages: dict[str, Page] = {}
         self.answers: dict[str, bytes] = {}
         self.own: frozenset[int] = frozenset()
+        self.waits: dict[int, str] = {}
         self.closed = False
 
     source = "text"
@@ -53,7 +54,7 @@ class TextTransport:
         processes = self.processes
         pids = frozenset[int]() if isinstance(processes, Missing) else frozenset(processes)
         pss = {pid: self.pss[pid] for pid in request.pss if pid in self.pss}
-        return Reading(self.at, files, 4, processes, pids, pss, self.own)
+        return Reading(self.at, files, 4, processes, pids, pss, self.own, waits=self.waits)
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - a Transport
         return self.pages[url]

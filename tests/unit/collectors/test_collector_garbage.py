@@ -41,6 +41,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("listeners", sockets.parse_listeners, "proc/6.18/ss-ltnH"),
     ("process", processes.parse_stat, "proc/6.18/httpd-stat"),
     ("pss", processes.parse_pss, "proc/6.18/httpd-smaps_rollup"),
+    ("waits", processes.parse_waits, "proc/6.18/httpd-schedstats"),
     ("apache", apache.parse, "status/2.4.71-event.txt"),
     ("fpm", fpm.parse, "status/fpm-8.2.txt"),
     ("fpm json", fpm.parse, "status/fpm-8.2.json"),
@@ -90,6 +91,8 @@ def fits(part: Any, whole: Any) -> bool:
         return False
     if type(whole) in (tuple, list):
         return all(fits(part[index], whole[index]) for index in range(min(len(part), len(whole))))
+    if type(whole) is dict:
+        return all(key in whole and fits(value, whole[key]) for key, value in part.items())
     if type(whole) is frozenset:
         return bool(part <= whole)
     return is_dataclass(part) and all(

@@ -65,6 +65,7 @@ async def test_a_machine_with_such_a_number_everywhere(machine_of_texts: Build, 
         samples = [await machine.sample()]
         transport.files = {path: damaged(text, number, column) for path, text in whole.items()}
         transport.processes = {pid: damaged(text, number, column) for pid, text in processes.items()}
+        transport.waits = {10: "10 5 7 3\n" + damaged("10 5 7 3\n", number, column)}
         samples += [await machine.sample(), await machine.sample()]
         assert shown(samples)
 

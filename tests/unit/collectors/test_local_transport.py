@@ -107,6 +107,26 @@ async def test_proportional_memory_comes_with_a_later_reading(transport: LocalTr
     assert reading.pss == {20: "Pss: 5 kB\n", 300: Missing("no such file")}
 
 
+async def test_waits_of_each_thread_are_read_where_the_process_did_something(
+    root: Path, transport: LocalTransport
+) -> None:
+    for pid, task in ((20, 20), (300, 300), (300, 301), (300, 302)):
+        (root / "proc" / str(pid) / "task" / str(task)).mkdir(parents=True)
+        if task != 302:  # one that ends while they are read
+            (root / "proc" / str(pid) / "task" / str(task) / "schedstat").write_text(f"9 {task} 1\n")
+    request = Request((), processes=True, waits={1: 2, 20: 1, 300: 3, 400: 1})
+    waits = (await transport.read(request)).waits
+    assert {pid: sorted(text.splitlines()) for pid, text in waits.items()} == {
+        1: [],
+        20: ["20 9 20 1"],
+        300: ["300 9 300 1", "301 9 301 1"],
+    }
+    (root / "proc" / "20" / "stat").write_text("20 (x) R\n")
+    assert (await transport.read(request)).waits == {20: "20 9 20 1\n"}
+    assert (await transport.read(Request((), processes=True))).waits == {}
+    assert (await transport.read(request)).waits.keys() == {1, 20, 300}
+
+
 async def test_a_machine_without_proc_says_so(tmp_path: Path) -> None:
     transport = LocalTransport(root=str(tmp_path))
     with pytest.raises(TransportError, match="No such file"):

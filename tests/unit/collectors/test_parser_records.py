@@ -180,6 +180,14 @@ def test_a_process() -> None:
     assert processes.parse_pss("") is None
 
 
+def test_waits_of_threads() -> None:
+    assert processes.parse_waits("7 100 20 3\n8 100 0 1\n9 0 0 0\n10 5 5") == {7: 20, 8: 0}
+    assert processes.parse_waits("") == {}
+    for text in ("7 100 20\n", "7 100 20 3 4\n", "7 100 -20 3\n", "7 1 9999999999999999999 3\n"):
+        with pytest.raises(ParseError):
+            processes.parse_waits(text)
+
+
 def test_apaches_page() -> None:
     text = (
         "localhost\nServerVersion: Apache/2.4\nServerMPM: Event\nServerUptimeSeconds: 1\nUptime: 99\n"

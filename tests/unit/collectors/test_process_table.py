@@ -5,7 +5,15 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from collectors.errors import AbsentError, ParseError
-from collectors.linux.processes import MOST_SERVERS, PSS_AGAIN, PSS_EVERY, PSS_FIRST, ProcessTable, parse_stat
+from collectors.linux.processes import (
+    MOST_SERVERS,
+    MOST_TASKS,
+    PSS_AGAIN,
+    PSS_EVERY,
+    PSS_FIRST,
+    ProcessTable,
+    parse_stat,
+)
 from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
 from loadtop.model import LOADTOP, OTHER
@@ -23,7 +31,10 @@ class Machine:
         self.read: set[int] = set()
 
     def sample(
-        self, pss: Mapping[int, str | Missing] | None = None, own: frozenset[int] = frozenset()
+        self,
+        pss: Mapping[int, str | Missing] | None = None,
+        own: frozenset[int] = frozenset(),
+        waits: Mapping[int, str] | None = None,
     ) -> dict[int, str]:
         """A reading 1 s after the last: pid to group of the rows."""
         self.at += 1.0
@@ -31,7 +42,7 @@ class Machine:
         rest = {pid for pid in asleep if (pid + turn) % IDLE_EVERY}
         texts = {pid: text for pid, text in self.stats.items() if pid not in rest}
         self.read = set(texts)
-        reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own)
+        reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own, waits=waits or {})
         self.rows = self.table.update(reading)
         return {row.pid: row.group for row in self.rows}
 
@@ -138,6 +149,55 @@ def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machi
     machine.sample()
     machine.sample(pss={10: "garbage\n", 99: "Pss: 1 kB\n"})
     assert machine.rows[0].pss_kb is None
+
+
+def test_waits_are_added_up_thread_by_thread(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd", threads=2)}
+    machine.sample()
+    totals: list[int | None] = []
+    for text in (
+        "10 1 100 1\n11 1 1000 1\n",
+        "10 1 150 1\n11 1 1000 1\n",
+        "10 1 150 1\n",  # 11 has ended
+        "10 1 160 1\n12 1 7 1\n",  # a new one
+        "10 1 160 1\n12 1 3 1\n",  # its number, used again
+        "10 1 160 1\n12 1 x 1\n",
+        "10 1 170 1\n12 1 9 1\n",
+    ):
+        machine.sample(waits={10: text, 99: text})
+        totals.append(machine.rows[0].wait_ns)
+    assert totals == [1100, 1150, 1150, 1167, 1170, None, 179]
+    machine.sample()
+    assert machine.rows[0].wait_ns == 179, "nothing was done since"
+    machine.stats = {10: stat_text(10, "httpd", started=900)}
+    machine.sample()
+    assert machine.rows[0].wait_ns is None, "another process of this number"
+
+
+def test_a_kernel_that_does_not_count_waits_has_none(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "httpd")}
+    machine.sample()
+    machine.sample(waits={10: "10 0 0 0\n"})
+    assert machine.rows[0].wait_ns is None
+
+
+def test_waits_are_read_of_servers_and_of_loadtop_up_to_a_number_of_threads(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {
+        1: stat_text(1, "init"),
+        10: stat_text(10, "httpd", threads=MOST_TASKS - 3),
+        11: stat_text(11, "httpd", threads=2),
+        40: stat_text(40, "python"),
+    }
+    machine.sample(own=frozenset({40}))
+    assert machine.table.want_waits() == {10: MOST_TASKS - 3, 11: 2, 40: 1}
+    machine.sample(waits={10: "10 1 100 1\n", 40: "40 1 100 1\n"})
+    machine.stats[10] = stat_text(10, "httpd", threads=MOST_TASKS)
+    machine.sample()
+    assert machine.table.want_waits() == {11: 2, 40: 1}
+    machine.sample()
+    assert {row.pid: row.wait_ns for row in machine.rows} == {10: None, 11: None, 40: 100}
+    machine.table.set_aside(frozenset({11}))
+    assert machine.table.want_waits() == {40: 1}
 
 
 def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Stat) -> None:

@@ -85,6 +85,19 @@ def test_what_is_the_same_is_not_sent_again() -> None:
     assert unexplained == ["/proc/loadavg"]
 
 
+def test_waits_are_asked_for_when_they_change_and_come_whole() -> None:
+    orders, pids = frames.Orders(), frozenset((1, 20))
+    asked = Request((), processes=True, waits={1: 1, 20: 5})
+    assert "t 1/task/1 20/task/[0-9]*\n" in orders.sample(asked, pids, "m1", sockets=False, queues="")
+    assert "t 1" not in orders.sample(asked, pids, "m2", sockets=False, queues="")
+    assert "t \n" in orders.sample(Request((), processes=True), pids, "m3", sockets=False, queues="")
+    frame = (
+        "\n#m1f /proc/uptime\n1.25 5.0\n\n#m1f 20/schedstat\n20 9 8 1\n21 9 8 1\n\n#m1f 3/schedstat\n3 9 8 1\n\n#m1=\n"
+    )
+    reading, _ = frames.parse_frame(frame, "m1", asked, frames.Kept())
+    assert reading.waits == {20: "20 9 8 1\n21 9 8 1\n"}
+
+
 def test_numbers_that_are_no_pids_are_passed_over() -> None:
     frame = f"\n#m1f /proc/uptime\n1.25 5.0\n\n#m1l\n1 -2 x {'9' * 5000} 20\n#m1=\n 20 {'9' * 5000} 3/stat"
     texts, _ = frames.parse_frame(frame, "m1", ASKED, frames.Kept(stats={20: "20 (a) S 1\n"}))
