@@ -102,6 +102,11 @@ class Latch:
         name, confidence = self._verdict.name, newest.confidence
         return Finding(name, self._host, self._since, held_s, confidence, evidence, self._advice)
 
+    @property
+    def yields(self) -> bool:
+        """Whether what holds now gives way to every other finding."""
+        return self._newest is not None and self._newest.yields
+
     def _evidence(self, assessment: Assessment) -> tuple[Evidence, ...]:
         """What was measured: of the host, or of the load or the generator, as the metric's name begins."""
         found: list[Evidence] = []
@@ -129,7 +134,7 @@ class Diagnoser:
     def diagnose(self, measured: Measured) -> Diagnosis:
         """The findings that hold after this frame and the one that is the limit."""
         now = self._assess(measured)
-        waiting = self._waiting.assess(measured, now.values())
+        waiting = self._waiting.assess(measured, [each for each in now.values() if not each.yields])
         if waiting is not None:
             now[WAITING.name, None] = waiting
         for name, host in now:
@@ -160,10 +165,12 @@ class Diagnoser:
                     found[verdict.name, host.name] = assess(measured, host)
         return {key: assessment for key, assessment in found.items() if assessment is not None}
 
-    def _order(self, measured: Measured, finding: Finding) -> tuple[int, bool]:
+    def _order(self, measured: Measured, finding: Finding) -> tuple[bool, int, bool]:
         """Causes first; of the same on several hosts, the target's."""
         host = None if finding.host is None else measured.host(finding.host)
-        return self._rank[finding.bottleneck], host is not None and "target" not in host.state.role
+        elsewhere = host is not None and "target" not in host.state.role
+        yields = self._latches[finding.bottleneck, finding.host].yields
+        return yields, self._rank[finding.bottleneck], elsewhere
 
     def _explains(self, cause: Finding, other: Finding) -> bool:
         """Queues and pools fill behind a limit on any host, everything else behind one on the same."""

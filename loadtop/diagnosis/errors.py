@@ -1,50 +1,88 @@
-"""The server's answers: when most of them are errors, every figure is about failing, which is often fast."""
+"""The server's answers: where most are errors, every figure is about failing, which is often fast; where some are, more
+load is no advice."""
 
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
-from loadtop.i18n import Message, sentences, verbatim
-from loadtop.model import LoadState
+from collections.abc import Mapping
+
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
+from loadtop.i18n import Message, Translatable, sentences, verbatim
+from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import Measured
 
-ERRORS_PCT, ERRORS_CLEAR_PCT = 50.0, 20.0
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 20.0
 """Percent of the requests that failed or got no 2xx: "mostly" is more than half; cleared at PCP's 20."""
+
+BROKEN_PCT, BROKEN_CLEAR_PCT = 2.0, 1.0
+"""Percent of the requests that failed or met a server error from which a user calls a server broken; our own."""
+
+LEAST_BROKEN = 2.0  # requests of one interval: a single one that fails is no rate
+
+SAID: Mapping[str, Translatable] = {
+    "connect": "{share:.0f} % of the requests get no connection.",
+    "receive": "The server closes {share:.0f} % of the connections before it has answered.",
+    "exceptions": "{share:.0f} % of the answers are not valid HTTP.",
+    "timeout": "{share:.0f} % of the requests get no answer in time (-s).",
+    "status": "{share:.0f} % of the answers are server errors (5xx or 429).",
+    "unclassified": "{share:.0f} % of the requests fail.",
+}
+"""What is said of each class of ``LoadRates.broken``."""
 
 
 def _assess(measured: Measured) -> Assessment | None:
-    """Most requests of the interval failed or were answered with something else than 2xx. When the load has
-    ended, those of the whole load are enough, however short it was."""
-    rates = measured.load_rates
+    """Most requests of the interval failed or were answered with something else than 2xx; or so many failed that there
+    is no headroom, whatever else is the limit. When the load has ended, those of the whole load are enough, however
+    short it was."""
+    rates, load = measured.load_rates, measured.load
     if rates is None or (rates.failed_share is None and rates.non_2xx_share is None):
         return None
-    failed, wrong = rates.failed_share or 0.0, rates.non_2xx_share or 0.0
-    share = max(failed, wrong)
-    kind = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
-    load = measured.load
-    said, certain = None, False
-    if load is not None:
-        said, bad = load.message or None, max(load.failed or 0, load.non_2xx or 0)
-        ended = load.state in (LoadState.DONE, LoadState.STOPPED)
-        certain = ended and 100.0 * bad > ERRORS_PCT * (load.requests or 0)
+    broken, wrong = sum(rates.broken.values()), rates.non_2xx_share or 0.0
+    most = max(broken, wrong) > MOST_PCT
+    if most:
+        kind = "load.failed_pct" if broken >= wrong else "load.non_2xx_pct"
+        evidence: tuple[Row, ...] = ((kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests"),)
+        advice = Message("Most answers are errors, so the figures measure failures: fix that first.")
+    else:
+        classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
+        shares = {each: rates.broken.get(each, 0.0) for each in classes}
+        evidence = tuple((f"load.{each}_pct", shares[each], BROKEN_PCT, "%", "loadtop, calibrated") for each in classes)
+        advice = sentences(Message(SAID[classes[0]], share=shares[classes[0]]), Message("Fix that first."))
+    said = () if load is None or not load.message else (load.message,)
+    failed = broken / 100.0 * (rates.rps or 0.0) * rates.seconds
     return Assessment(
-        over=share > ERRORS_PCT,
-        held=share > ERRORS_CLEAR_PCT,
-        evidence=((kind, share, ERRORS_PCT, "%", "loadtop: most requests"),),
-        advice=sentences(
-            Message("Most answers are errors, so the figures measure failures: fix that first."),
-            verbatim(said) if isinstance(said, str) else said,
-        ),
+        over=most or (broken > BROKEN_PCT and failed >= LEAST_BROKEN),
+        held=broken > BROKEN_CLEAR_PCT or wrong > MOST_CLEAR_PCT,
+        evidence=evidence,
+        advice=sentences(advice, *(verbatim(each) if isinstance(each, str) else each for each in said)),
         confidence=agreement(),
-        certain=certain,
+        certain=load is not None and _mostly_wrong(load),
+        yields=not most,
     )
+
+
+def _mostly_wrong(load: LoadSample) -> bool:
+    """Whether the load has ended, and most of its requests failed or got no 2xx."""
+    differing = 0 if load.failures is None else load.failures.length or 0
+    wrong = max((load.failed or 0) - differing, load.non_2xx or 0)
+    ended = load.state in (LoadState.DONE, LoadState.STOPPED)
+    return ended and 100.0 * wrong > MOST_PCT * (load.requests or 0)
 
 
 ERRORS = Verdict(
     name="errors",
     letter="E",
     title="ERRORS",
-    sentence="The server answers mostly with errors",
-    headline="most answers are errors: the figures measure failures",
+    sentence="Requests fail",
+    headline="requests fail: the figures measure failures",
     clause=True,
     family=Family.ANSWERS,
     of_load=_assess,
-    titles={"load.failed_pct": "failed requests", "load.non_2xx_pct": "answers not 2xx"},
+    titles={
+        "load.failed_pct": "failed requests",
+        "load.non_2xx_pct": "answers not 2xx",
+        "load.connect_pct": "no connection",
+        "load.receive_pct": "closed by the server",
+        "load.exceptions_pct": "invalid answers",
+        "load.timeout_pct": "timed out",
+        "load.status_pct": "server errors",
+        "load.unclassified_pct": "failed requests",
+    },
 )

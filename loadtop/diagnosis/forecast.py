@@ -60,7 +60,7 @@ class Forecaster:
         running = load is not None and load.state is LoadState.RUNNING
         if not running or not calm or rates is None or rates.rps is None or rates.rps <= 0:
             return None
-        if max(rates.failed_share or 0.0, rates.non_2xx_share or 0.0) > ERRORS_PCT:
+        if max(sum(rates.broken.values()), rates.non_2xx_share or 0.0) > ERRORS_PCT:
             self._seen.clear()
             return None
         self._seen.append((rates.rps, self._uses(measured)))

@@ -57,7 +57,7 @@ class Waiting:
         times = load.latencies.total
         if times.count == 0 or rates.rps <= 0:
             return None
-        if not rates.failed_share and not rates.non_2xx_share:
+        if not rates.broken and not rates.non_2xx_share:
             alone = _alone_us(times)
             self._least_us = alone if self._least_us is None else min(self._least_us, alone)
         least = self._least_us

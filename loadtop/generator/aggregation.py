@@ -10,7 +10,15 @@ from loadtop.i18n import Message, Text
 from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
 from loadtop.model.histogram import merge
 
-COUNTERS = ("requests", "non_2xx", "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes")
+COUNTERS = (
+    "requests",
+    "non_2xx",
+    "server_errors",
+    "keepalive_requests",
+    "received_bytes",
+    "body_bytes",
+    "sent_bytes",
+)
 """The counters of a sample, besides those of its failures."""
 _PRECEDENCE = ("failed", "starting", "warmup", "running", "stopped", "done")
 """If workers are in different states, the whole load is in the first of these."""
@@ -133,6 +141,7 @@ class Aggregator:
             step=number,
             steps=len(self._plan.steps),
             in_flight=total(each.in_flight for each in newest),
+            pending=total(each.pending for each in newest),
             connections=total(each.connections for each in newest),
             # A worker whose warm-up ended first has counted already: its latencies wait for the end of all warm-ups.
             latencies=None if state is LoadState.WARMUP else self._take_latencies(),

@@ -20,6 +20,7 @@ from loadtop.model.histogram import EMPTY, distribution, merge
 FailureKind = Literal["connect", "receive", "length", "exceptions", "timeout"]
 """The classes of failed requests, named like the fields of :class:`loadtop.model.Failures`."""
 MAX_FAILED_CONNECTS = 10  # failed connects in a row after which a server counts as down (ab's limit)
+TOO_MANY_REQUESTS = 429  # the one status below 500 with which a server says that it is the limit (RFC 6585)
 MAX_SILENT_CLOSES = 100  # connections closed in silence, from the first on: this is not an HTTP server
 
 
@@ -29,6 +30,7 @@ class Counters:
 
     requests: int = 0
     non_2xx: int = 0
+    server_errors: int = 0
     keepalive_requests: int = 0
     received_bytes: int = 0
     body_bytes: int = 0
@@ -165,6 +167,8 @@ class Results:
             counters.failures["length"] += times
         if not 200 <= head.status < 300:
             counters.non_2xx += times
+        if head.status >= 500 or head.status == TOO_MANY_REQUESTS:
+            counters.server_errors += times
         if head.persistent and self._plan.keepalive:
             counters.keepalive_requests += times
         counters.received_bytes += times * head.total

@@ -41,8 +41,7 @@ from loadtop.pipeline.heartbeat import SILENCE_S
 
 REPORT_PERIOD_S = 0.2
 _LAST_REPORT_TIMEOUT_S = 2.0
-DRAIN_S = 5.0  # how long requests in flight may take at the end; they count, as in the server's log (ab drops them)
-STOP_DRAIN_S = 1.0  # the same, when a person stops the load
+DRAIN_S = 1.0  # how long requests in flight may take at the end; they count, as in the server's log (ab drops them)
 OTHER_FILES = 12  # descriptors that a worker has open besides its connections: pipes, event loop, timers
 _DELAY_PERIOD_S = 0.05  # how often to measure how late the event loop runs its timers
 
@@ -86,6 +85,9 @@ class LoadRunner:
         self._step_timer: asyncio.TimerHandle | None = None
         self._send_timer: PreciseTimer | None = None
         self._draining = False
+        self._drained = (0.0, 0)
+        """When this worker began to wait for the requests in flight at the end, and how many had ended before."""
+        self._pending: int | None = None
         self._final_state = LoadState.DONE
         self._problem: Message | None = None
 
@@ -107,6 +109,7 @@ class LoadRunner:
             rate=rate,
             step=self._step + 1,
             in_flight=connections.busy,
+            pending=self._pending,
             connections=connections.open,
             failures=Failures(**counters.failures),
             latencies=None if self.state is LoadState.WARMUP else latencies,
@@ -204,7 +207,7 @@ class LoadRunner:
 
     def stop(self) -> None:
         """End the load because a person wants it."""
-        self._drain(LoadState.STOPPED, STOP_DRAIN_S)
+        self._drain(LoadState.STOPPED)
 
     def hear(self) -> None:
         """The parent is alive: go on if its silence paused the load."""
@@ -292,7 +295,7 @@ class LoadRunner:
         elif self._step + 1 < len(self._plan.steps):
             self.start_step(self._step + 1)
         else:
-            self._drain(LoadState.DONE, DRAIN_S)
+            self._drain(LoadState.DONE)
 
     def _send_due(self) -> None:
         """Send the requests that are due, and again when more are."""
@@ -320,21 +323,27 @@ class LoadRunner:
             self._final_state = LoadState.FAILED
             self._end()
 
-    def _drain(self, final: LoadState, drain_s: float) -> None:
-        """Send nothing more, and end when the requests in flight have ended, or after ``drain_s``."""
+    def _drain(self, final: LoadState) -> None:
+        """Send nothing more, and end when the requests in flight have ended, or after :data:`DRAIN_S`."""
         if self.state.ended or self._draining:
             return
         self._draining = True
         self._final_state = final
         self._model.stop()
+        self._results.count_hits()
+        self._drained = monotonic(), self._results.counters.requests
         self._connections.close_idle()
-        self._loop.call_later(drain_s, self._end)
+        self._loop.call_later(DRAIN_S, self._end)
         self._check_step_end()
 
     def _end(self) -> None:
         if self.state.ended:
             return
-        self._stopped = monotonic()
+        self._results.count_hits()
+        drained_at, requests = self._drained
+        in_vain = requests == self._results.counters.requests  # time in which nothing ended is no part of the load
+        self._stopped = drained_at if in_vain and drained_at else monotonic()
+        self._pending = self._connections.busy
         self._model.stop()
         self.state = self._final_state
         for task in self._tasks:
@@ -344,7 +353,6 @@ class LoadRunner:
         if self._send_timer is not None:
             self._send_timer.close()
         self._connections.close()
-        self._results.count_hits()
         self._report_now(None)
 
 

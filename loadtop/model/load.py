@@ -184,7 +184,9 @@ class LoadSample:
     ``at`` is the generator's monotonic clock in seconds, ``elapsed_s`` the time since the first request after the
     warm-up. ``message`` says in one line what went wrong and what to do about it. Bytes are those on the wire
     (``body_bytes``: bodies only). ``step`` counts from 1. ``target_requests`` and ``target_s`` are where the load ends.
-    ``keepalive`` says whether connections are to be reused, ``with_body`` that requests have bodies.
+    ``keepalive`` says whether connections are to be reused, ``with_body`` that requests have bodies. ``server_errors``
+    are answers with a status of 500 or more, or 429 (too many requests); ``pending`` are requests that had no answer
+    when the load ended.
 
     What the engine does not measure, or not yet, is ``None``. ``counted_at`` is when it last told its counters, on the
     clock of ``at``, where that is not ``at`` itself: there is no rate of what was not told anew. ``stated_rps``
@@ -202,10 +204,12 @@ class LoadSample:
     step: int = 1
     steps: int = 1
     in_flight: int | None = None
+    pending: int | None = None
     connections: int | None = None
     requests: int | None = None
     failures: Failures | None = None
     non_2xx: int | None = None
+    server_errors: int | None = None
     keepalive_requests: int | None = None
     received_bytes: int | None = None
     body_bytes: int | None = None

@@ -140,7 +140,22 @@ def load_rates(before: model.LoadSample, now: model.LoadSample) -> records.LoadR
         received_kb=rate(passed("received_bytes"), 1024.0),
         sent_kb=rate(passed("sent_bytes"), 1024.0),
         generator=_both(_generator, before.generator, now.generator, seconds),
+        broken=_broken(before, now, requests),
     )
+
+
+def _broken(before: model.LoadSample, now: model.LoadSample, requests: int | None) -> dict[str, float]:
+    old, new = before.failures, now.failures
+    if requests is None or old is None or new is None:
+        return {}
+    counts = {
+        each.name: (getattr(new, each.name) or 0) - (getattr(old, each.name) or 0)
+        for each in fields(model.Failures)
+        if each.name != "length"
+    }
+    counts["status"] = (now.server_errors or 0) - (before.server_errors or 0)
+    whole = max(requests, sum(counts.values()))
+    return {name: 100.0 * count / whole for name, count in counts.items() if count > 0}
 
 
 def _both(rates: Callable[[A, A, float], B | None], before: A | None, now: A | None, seconds: float) -> B | None:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from loadtop.model import Process, Role
@@ -213,7 +213,10 @@ class GeneratorRates:
 
 @dataclass(frozen=True, slots=True)
 class LoadRates:
-    """Per second of the generator's clock; shares are percent of the requests. ``None``: the engine does not tell."""
+    """Per second of the generator's clock; shares are percent of the requests. ``None``: the engine does not tell.
+
+    ``broken`` is the share of each class of :class:`loadtop.model.Failures` that was met, and as ``status`` that of
+    server errors. Bodies of another ``length`` are left out: pages that differ are not broken."""
 
     seconds: float
     rps: float | None
@@ -223,3 +226,4 @@ class LoadRates:
     received_kb: float | None
     sent_kb: float | None
     generator: GeneratorRates | None
+    broken: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -83,6 +83,8 @@ def _load(load: Json, seconds: float, message: str) -> list[str]:
         lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({failure_classes(load['failures'])})")
     if load["non_2xx"]:
         lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
+    if load["pending"]:
+        lines.append(f"  {pad(tr('pending'), 8)} {load['pending']:>10}   ({tr('no answer when the load ended')})")
     if load["late"] or load["unsent"]:
         lines.append(f"  {pad(tr('late'), 8)} {load['late']:>10}   ({tr('never sent')} {load['unsent']})")
     if message:

@@ -13,7 +13,7 @@ from loadtop.diagnosis.diagnoser import Diagnoser, Latch
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.i18n import Message
-from loadtop.model import Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
+from loadtop.model import Failures, Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
 from tests.unit.course import FULL, Course
@@ -105,6 +105,21 @@ def test_of_a_load_that_was_over_at_once_the_whole_counts(course: Course, state:
 def test_some_errors_are_not_the_limit(course: Course) -> None:
     verdicts = [course.go(load={"non_2xx": 10 * number}).verdict for number in range(1, 6)]
     assert {verdict.bottleneck for verdict in verdicts} == {"none"}
+
+
+BROKEN: dict[str, Any] = {"failures": lambda number: Failures(receive=45 * number)}
+
+
+def test_failing_requests_leave_no_headroom(course: Course) -> None:
+    diagnosis = course.go_on(4, load=BROKEN)
+    assert diagnosis.verdict.bottleneck == "errors"
+    assert diagnosis.forecast is None
+    assert "closes 45 % of the connections" in str(diagnosis.verdict.advice)
+
+
+def test_a_full_resource_comes_before_the_requests_that_it_makes_fail(course: Course) -> None:
+    diagnosis = course.go_on(4, load=BROKEN, **FULL)
+    assert [finding.bottleneck for finding in diagnosis.findings] == ["cpu", "errors"]
 
 
 def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(

@@ -57,7 +57,7 @@ def test_the_range_is_at_most_half() -> None:
         (USED, {"calm": False}),
         (USED, {"rps": 0.0}),
         (USED, {"load": {"state": LoadState.DONE}}),
-        (USED, {"failed_share": 5.1}),
+        (USED, {"broken": {"receive": 3.0, "timeout": 2.1}}),
         (USED, {"non_2xx_share": 5.1}),
         ([2.9] * 5, {"capacity": 100.0}),  # too little to be measured
         ([9.9] * 5, {}),  # more than ten times as far
@@ -71,7 +71,7 @@ def test_nothing_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None
 
 @pytest.mark.parametrize(
     ("uses", "changes"),
-    [([10.0] * 5, {}), ([99.0] * 5, {}), (USED, {"failed_share": 5.0}), (USED, {"non_2xx_share": None})],
+    [([10.0] * 5, {}), ([99.0] * 5, {}), (USED, {"broken": {"receive": 5.0}}), (USED, {"non_2xx_share": None})],
 )
 def test_something_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None:
     assert foretold(uses, **changes) is not None
@@ -85,7 +85,7 @@ def test_far_intervals_are_forgotten_and_errors_forget_all() -> None:
     calm = measured(host(cpu=busy(40.0)))
     for _ in range(LEAST_INTERVALS):
         forecaster.add(calm, calm=True)
-    assert forecaster.add(measured(host(cpu=busy(40.0)), failed_share=50.0), calm=True) is None
+    assert forecaster.add(measured(host(cpu=busy(40.0)), broken={"receive": 50.0}), calm=True) is None
     assert [forecaster.add(calm, calm=True) is None for _ in range(LEAST_INTERVALS)] == [True] * 4 + [False]
 
 

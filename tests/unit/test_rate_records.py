@@ -207,28 +207,34 @@ def test_a_process_without_a_rate_yet_leaves_the_wait_of_its_group_known() -> No
 
 GENERATOR = GeneratorSample((1.0, 5.0), 0.004, 10, 20, quota_periods=100, quota_stops=10, worker_wait_s=(0.25, 0.5))
 COUNTED = replace(
-    LOAD, requests=100, failures=Failures(connect=10), non_2xx=4, received_bytes=1024, sent_bytes=2048,
-    generator=GENERATOR,
+    LOAD, requests=100, failures=Failures(connect=10), non_2xx=4, server_errors=20, received_bytes=1024,
+    sent_bytes=2048, generator=GENERATOR,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "rates"),
     [
-        ({}, LoadRates(2.0, 50.0, 5.0, 10.0, 6.0, 1024.0, 2.0, None)),
-        ({"requests": 100}, LoadRates(2.0, 0.0, 5.0, 100.0, None, 1024.0, 2.0, None)),
-        ({"requests": 104}, LoadRates(2.0, 2.0, 5.0, 100.0, 150.0, 1024.0, 2.0, None)),
+        ({}, LoadRates(2.0, 50.0, 5.0, 10.0, 6.0, 1024.0, 2.0, None, {"connect": 10.0})),
+        (
+            {"failures": Failures(connect=10, receive=1, length=7, unclassified=2), "server_errors": 25},
+            LoadRates(
+                2.0, 50.0, 5.0, 10.0, 6.0, 1024.0, 2.0, None, {"receive": 1.0, "unclassified": 2.0, "status": 5.0}
+            ),
+        ),
+        ({"requests": 100}, LoadRates(2.0, 0.0, 5.0, 100.0, None, 1024.0, 2.0, None, {"connect": 100.0})),
+        ({"requests": 104}, LoadRates(2.0, 2.0, 5.0, 100.0, 150.0, 1024.0, 2.0, None, {"connect": 100.0})),
         ({"requests": 100, "failures": Failures(connect=10)}, LoadRates(2.0, 0.0, 0.0, None, None, 1024.0, 2.0, None)),
         ({"failures": None}, LoadRates(2.0, 50.0, None, None, 6.0, 1024.0, 2.0, None)),
         ({"requests": None}, LoadRates(2.0, None, 5.0, None, None, 1024.0, 2.0, None)),
-        ({"counted_at": 101.0}, LoadRates(2.0, 100.0, 10.0, 10.0, 6.0, 2048.0, 4.0, None)),
+        ({"counted_at": 101.0}, LoadRates(2.0, 100.0, 10.0, 10.0, 6.0, 2048.0, 4.0, None, {"connect": 10.0})),
         ({"counted_at": 100.0}, LoadRates(2.0, None, None, None, None, None, None, None)),
         ({"requests": 99}, None),
         ({"at": 100.0}, None),
     ],
 )
 def test_load(changes: dict[str, Any], rates: LoadRates | None) -> None:
-    now = replace(COUNTED, at=102.0, requests=200, failures=Failures(connect=20), non_2xx=10,
+    now = replace(COUNTED, at=102.0, requests=200, failures=Failures(connect=20), non_2xx=10, server_errors=20,
                   received_bytes=2_098_176, sent_bytes=6144, generator=None)  # fmt: skip
     assert load_rates(COUNTED, replace(now, **changes)) == rates
 

@@ -17,20 +17,55 @@ from tests.unit.interval import advice, busy, group, host, measured, of_host, of
 class TestErrors:
     @pytest.mark.parametrize(
         ("failed", "wrong", "over", "held"),
+        [(50.5, 0.0, True, True), (1.0, 50.5, True, True), (0.0, 50.0, False, True), (0.0, 20.0, False, False)],
+    )
+    def test_most_answers(self, failed: float, wrong: float, over: bool, held: bool) -> None:
+        found = of_load(ERRORS, broken={"connect": failed / 2, "timeout": failed / 2}, non_2xx_share=wrong)
+        assert states(found) == (over, held)
+        assert found.yields is not over
+        if over:
+            metric = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
+            assert found.evidence[0][:3] == (metric, max(failed, wrong), 50.0)
+        assert (found.confidence, found.certain) == (0.7, False)
+
+    @pytest.mark.parametrize(
+        ("broken", "rps", "over", "held"),
         [
-            (50.0, 0.0, False, True),
-            (50.5, 0.0, True, True),
-            (1.0, 50.5, True, True),
-            (20.5, None, False, True),
-            (None, 20.0, False, False),
+            ({"receive": 50.0}, 99.0, True, True),
+            ({"status": 1.05, "receive": 1.05}, 99.0, True, True),
+            ({"timeout": 2.0}, 500.0, False, True),
+            ({"timeout": 2.5}, 79.0, False, True),  # one request or two
+            ({"timeout": 2.5}, 80.0, True, True),
+            ({"connect": 1.0}, 99.0, False, False),
+            ({}, 99.0, False, False),
         ],
     )
-    def test_most_answers(self, failed: float | None, wrong: float | None, over: bool, held: bool) -> None:
-        found = of_load(ERRORS, failed_share=failed, non_2xx_share=wrong)
+    def test_some_answers(self, broken: dict[str, float], rps: float, over: bool, held: bool) -> None:
+        found = of_load(ERRORS, broken=broken, rps=rps)
         assert states(found) == (over, held)
-        metric = "load.failed_pct" if (failed or 0.0) >= (wrong or 0.0) else "load.non_2xx_pct"
-        assert found.evidence[0][:2] == (metric, max(failed or 0.0, wrong or 0.0))
-        assert (found.confidence, found.certain) == (0.7, False)
+        assert found.yields
+        assert {row[0]: row[1] for row in found.evidence if row[1]} == {f"load.{k}_pct": v for k, v in broken.items()}
+
+    @pytest.mark.parametrize(
+        ("kind", "said"),
+        [
+            ("connect", "45 % of the requests get no connection"),
+            ("receive", "closes 45 % of the connections before"),
+            ("exceptions", "45 % of the answers are not valid HTTP"),
+            ("timeout", "45 % of the requests get no answer in time"),
+            ("status", "45 % of the answers are server errors"),
+            ("unclassified", "45 % of the requests fail"),
+        ],
+    )
+    def test_the_most_frequent_failure_is_named(self, kind: str, said: str) -> None:
+        found = of_load(ERRORS, broken={"timeout": 1.0, kind: 45.0}, load={"message": "what went wrong"})
+        assert said in advice(found)
+        assert "what went wrong" in advice(found)
+
+    def test_pages_of_different_length_are_no_errors(self) -> None:
+        load = {"state": LoadState.DONE, "requests": 100, "failures": Failures(length=90)}
+        found = of_load(ERRORS, load=load, failed_share=90.0)
+        assert (*states(found), found.certain) == (False, False, False)
 
     @pytest.mark.parametrize(
         ("state", "bad", "certain"),

@@ -25,7 +25,7 @@ def times(*milliseconds: float) -> Latencies:
 
 
 def interval(*milliseconds: float, rps: float = 100.0, host_view: HostView | None = None, **load: Any) -> Measured:
-    shares = {name: load.pop(name) for name in ("failed_share", "non_2xx_share") if name in load}
+    shares = {name: load.pop(name) for name in ("broken", "non_2xx_share") if name in load}
     known = {"concurrency": 10, "in_flight": 10, "latencies": times(*milliseconds), **load}
     return replace(measured(host_view or host(), load=known, rps=rps, **shares), kinds=KINDS)
 
@@ -123,7 +123,7 @@ def test_nothing_is_said_of(rps: float, load: dict[str, Any]) -> None:
     assert Waiting().assess(interval(100.0, rps=rps, **load), ()) is None
 
 
-@pytest.mark.parametrize("wrong", [{"failed_share": 1.0}, {"non_2xx_share": 1.0}])
+@pytest.mark.parametrize("wrong", [{"broken": {"receive": 1.0}}, {"non_2xx_share": 1.0}])
 def test_errors_are_no_measure_of_a_request(wrong: dict[str, Any]) -> None:
     waiting = Waiting()
     assert waiting.assess(interval(1.0, **wrong), ()) is None

@@ -69,6 +69,8 @@ class LoadTotals:
             "failed": last.failed,
             "failures": None if last.failures is None else _failures_json(last.failures),
             "non_2xx": last.non_2xx,
+            "server_errors": last.server_errors,
+            "pending": last.pending,
             "keepalive_requests": last.keepalive_requests,
             "rps": None if rps is None else round(rps, 3),
             "received_bytes": last.received_bytes,
