@@ -5,7 +5,9 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from loadtop.model import LoadState
 from loadtop.pipeline.feed import SetConcurrency, StopLoad
 from tests.loads.program import lives
 from tests.loads.running import plan, run_load, until, until_requests
-from tests.loads.scripted import Scripted, scripted
+from tests.loads.scripted import OK, Scripted, read_request, scripted
 
 BOTH = pytest.mark.parametrize("keepalive", [True, False])
 
@@ -23,6 +25,16 @@ BOTH = pytest.mark.parametrize("keepalive", [True, False])
 def gone(pids: list[int]) -> Callable[[], bool]:
     """A question: is none of the processes left?"""
     return lambda: not any(map(lives, pids))
+
+
+async def answer_first(
+    answered: Counter[str], number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer so many requests, and leave the others waiting."""
+    while (await read_request(reader))[0]:
+        answered["requests"] += 1
+        if answered["requests"] <= number:
+            writer.write(OK)
 
 
 async def most_at_once(server: Scripted, requests: int) -> int:
@@ -220,3 +232,20 @@ async def test_a_reader_that_is_away_loses_nothing() -> None:
         await pool.close()
     assert taken <= 2000
     assert sample.requests == 2000
+
+
+@BOTH
+async def test_time_ends_a_load_that_gets_no_answer(keepalive: bool) -> None:
+    """The first five requests are answered at once, later ones never."""
+    async with scripted(handler=partial(answer_first, Counter(), 5)) as server:
+        run = await run_load(plan(server.url, seconds=1.0, concurrency=5, keepalive=keepalive))
+    assert run.last.state is LoadState.DONE
+    assert (run.last.requests, run.last.failed, run.last.pending) == (5, 0, 5)
+    assert run.last.elapsed_s == pytest.approx(1.0, abs=0.3)
+
+
+async def test_an_answer_just_after_the_time_is_over_counts() -> None:
+    async with scripted(pause_s=0.7) as server:
+        run = await run_load(plan(server.url, seconds=1.0, concurrency=3))
+    assert (run.last.requests, run.last.pending, len(server.heads)) == (6, 0, 6)
+    assert run.last.elapsed_s == pytest.approx(1.4, abs=0.3)
