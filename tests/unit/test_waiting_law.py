@@ -44,10 +44,16 @@ def after(*milliseconds: float, least: float = 10.0, others: Any = (CALM,), **lo
         ([25.1], True, True),
         ([18.3], False, True),
         ([18.1], False, False),  # 45 %
-        ([16.9] * 20 + [33.0] * 80, False, True),  # a fast tenth that takes less than 1.7 times the least
-        ([17.2] * 20 + [33.0] * 80, True, True),
-        ([13.9] * 20 + [27.0] * 80, False, False),  # 1.4 times
-        ([14.2] * 20 + [27.0] * 80, False, True),
+        ([16.9] * 3 + [33.0] * 12, False, True),  # a fast tenth that takes less than 1.7 times the least
+        ([17.2] * 3 + [33.0] * 12, True, True),
+        ([13.9] * 3 + [27.0] * 12, False, False),  # 1.4 times
+        ([14.2] * 3 + [27.0] * 12, False, True),
+        ([12.0] + [16.0] * 19, False, False),  # one is faster
+        ([13.2] * 2 + [16.0] * 18, True, True),  # 1.3 times the least for every one of twenty
+        ([12.9] * 2 + [16.0] * 18, False, False),
+        ([13.2] * 2 + [16.0] * 17, False, False),
+        ([15.0] * 19, False, False),  # too few
+        ([15.0] * 20, True, True),
         ([10.0] * 15 + [17.5] * 10 + [60.0] * 75, True, True),  # of times that lie far apart the fastest fifth counts
         ([10.0] * 15 + [31.0] * 85, False, False),
         ([10.0] * 25 + [60.0] * 75, False, False),
