@@ -16,7 +16,8 @@ from loadtop.model import Cpu, HostFacts, HostSample, Memory, Role
 HOSTNAME = "/proc/sys/kernel/hostname"
 KERNEL = "/proc/sys/kernel/osrelease"
 SYSTEM = "/etc/os-release"
-_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM))
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM), Wanted(BOOT_ID))
 _ALWAYS = (  # the files of every sample
     *cpu.FILES,
     *cpu.LOAD_FILES,
@@ -158,6 +159,7 @@ def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory 
         cores=len(processor.cores) or 1 if processor else 1,
         memory_kb=gauges.total_kb if gauges else None,
         page_kb=reading.page_kb,
+        boot_id=_line(reading.optional(BOOT_ID)),
     )
 
 

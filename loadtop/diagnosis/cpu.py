@@ -20,7 +20,13 @@ TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 
 STALL_PCT = 10.0  # percent of the time in which a task waited for a CPU: check_psi's critical value. A vote only
 
+ENGAGED_PCT = 25.0
+"""Percent of a server's requests, or of its threads if these are fewer, that run or wait for a CPU where a machine that
+others fill is the limit; our own."""
+
 SHARED_PCT = 10.0  # percent of the machine from which the load generator's own share is called out; our own
+
+DATABASES = {"mysqld", "mariadbd", "postgres", "redis-server", "valkey-server", "memcached", "mongod"}
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 
@@ -32,8 +38,9 @@ LOST_MS_S = 20.0  # ms per second that it stood still: our own, so that throttli
 MORE_CPU = Message("Add CPU, or make the page cheaper; more workers will not help.")
 
 
-def _assess_all(_: Measured, host: HostView) -> Assessment | None:
-    """Busy, and more tasks that want to run than there are cores."""
+def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
+    """Busy, and more tasks that want to run than there are cores. Where only strangers fill it, the requests must be
+    waiting for a CPU."""
     rates, sample = host.rates, host.sample
     if rates is None or rates.cpu is None or sample is None:
         return None
@@ -43,17 +50,47 @@ def _assess_all(_: Measured, host: HostView) -> Assessment | None:
     queued, stalled = exceeds(running, cores), exceeds(stall, STALL_PCT)
     wanted = queued is not False or stalled is not False
     busy = rates.cpu.busy
+    others = sum(each.cpu or 0.0 for each in _strangers(rates)) / cores
+    engaged = None if busy - others > BUSY_CLEAR_PCT else engaged_share(measured, host)
+    ours = engaged is None or engaged > ENGAGED_PCT
     return Assessment(
-        over=busy > BUSY_PCT and wanted,
-        held=busy > BUSY_CLEAR_PCT,
+        over=busy > BUSY_PCT and wanted and ours,
+        held=busy > BUSY_CLEAR_PCT and ours,
         evidence=(
             ("cpu.busy_pct", busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %"),
+            ("servers.engaged_pct", engaged, ENGAGED_PCT, "%", "Little's law: time on CPU or waiting for it"),
             ("running", running, cores, "tasks", "USE method: run queue > cores"),
             ("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
         ),
         advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
         confidence=agreement(queued, stalled),
     )
+
+
+def engaged_share(measured: Measured, host: HostView) -> float | None:
+    """Percent of the requests at a machine's servers that run or wait for a CPU, of the kind of server with most of
+    them; a kind can have no more there than it has threads. By Little's law, CPU time and wait per second are their
+    mean number. ``None`` where that is not known. A wait that was not measured is that of any other task: what runs is
+    to what is runnable as cores are to tasks."""
+    load, rates, sample = measured.load, host.rates, host.sample
+    if rates is None or sample is None or load is None or load.in_flight is None:
+        return None
+    running = None if sample.scheduler is None else sample.scheduler.running
+    crowd = 1.0 if running is None else max(1.0, running / (len(rates.cores) or sample.facts.cores))
+    shares: list[float] = []
+    for group in rates.of_role():
+        if group.cpu is not None:
+            engaged = group.cpu * crowd if group.wait is None else group.cpu + group.wait
+            shares.append(engaged / max(1, min(load.in_flight, group.threads)))
+    return max(shares, default=None)
+
+
+def _strangers(rates: HostRates) -> list[ProcessRates]:
+    """The busiest processes that do not work for the server, busiest first; none where no server is known. What has the
+    name of a database may well work for it."""
+    found = (each for each in rates.processes or () if each.process.group == OTHER and each.cpu)
+    strangers = (each for each in found if each.process.name not in DATABASES)
+    return sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True) if rates.of_role() else []
 
 
 def _others(rates: HostRates, cores: int) -> Iterator[Message]:
@@ -65,11 +102,11 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
             "generate the load elsewhere for a true figure.",
             share=group.cpu / cores,
         )
-    others = [each for each in rates.processes or () if each.process.group == OTHER and each.cpu]
-    share = sum(each.cpu or 0.0 for each in others) / cores
-    if not rates.of_role() or share < SHARED_PCT:
+    strangers = _strangers(rates)
+    share = sum(each.cpu or 0.0 for each in strangers) / cores
+    if share < SHARED_PCT:
         return
-    first, *more = sorted(others, key=lambda each: each.cpu or 0.0, reverse=True)
+    first, *more = strangers
     beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
     template = "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it."
     if beside:
@@ -92,7 +129,11 @@ CPU = Verdict(
     explains=(Family.POOL,),
     of_host=_assess_all,
     headroom=_headroom,
-    titles={"cpu.busy_pct": "CPU busy", "running": "want to run"},
+    titles={
+        "cpu.busy_pct": "CPU busy",
+        "running": "want to run",
+        "servers.engaged_pct": "requests on CPU or waiting for it",
+    },
 )
 
 

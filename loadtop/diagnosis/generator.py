@@ -1,14 +1,15 @@
 """The load generator: its processors, and the local ports and file descriptors without which it cannot connect. When
 it is full, every figure is about itself and not about the server."""
 
-from loadtop.diagnosis.cpu import PERIODS_CLEAR_PCT, PERIODS_PCT
+from loadtop.diagnosis.cpu import BUSY_PCT, ENGAGED_PCT, PERIODS_CLEAR_PCT, PERIODS_PCT, engaged_share
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, GeneratorSample, LoadSample
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
-WORKER_PCT, WORKER_CLEAR_PCT = 90.0, 80.0  # percent of one core of the busiest worker process: Locust warns above 90
+WORKER_PCT, WORKER_CLEAR_PCT = 90.0, 80.0
+"""Percent of one core that the busiest worker process takes, or wants and waits for: Locust warns above 90."""
 
 MACHINE_PCT, MACHINE_CLEAR_PCT = 80.0, 70.0  # of a machine that only generates: k6 asks for 20 % idle
 
@@ -24,7 +25,7 @@ FILES_SPARE = 32  # descriptors of a worker for other things than connections (s
 
 
 def _assess_process(measured: Measured) -> Assessment | None:
-    """Its busiest worker process fills a core, it cannot keep to the schedule, or a quota stops it."""
+    """Its busiest worker process fills a core or waits for one, it cannot keep to the schedule, or a quota stops it."""
     rates = measured.load_rates
     if rates is None or rates.generator is None:
         return None
@@ -32,23 +33,56 @@ def _assess_process(measured: Measured) -> Assessment | None:
     missed = generator.unsent or 0.0
     due = (rates.rps or 0.0) + missed
     unsent = 100.0 * missed / due if due else 0.0
-    full, late = generator.busiest > WORKER_PCT, unsent > UNSENT_PCT
+    wait = None if _server_waits_too(measured) else generator.wait
+    wanted = generator.busiest if wait is None else generator.wanted or 0.0
+    full, late = wanted > WORKER_PCT, unsent > UNSENT_PCT
     stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled
+    waits = full and generator.busiest <= WORKER_PCT
     often = stopped if stopped > PERIODS_CLEAR_PCT else None
     return Assessment(
         over=full or late or stopped > PERIODS_PCT,
-        held=generator.busiest > WORKER_CLEAR_PCT or late or often is not None,
+        held=wanted > WORKER_CLEAR_PCT or late or often is not None,
         evidence=(
             ("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
             ("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
+            (
+                "generator.worker_wanted_pct",
+                wanted if waits else None,
+                WORKER_PCT,
+                "%",
+                "Locust: over 90 %, with waits",
+            ),
             ("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
-        advice=lambda: _advice(measured, generator.workers, stopped),
+        advice=lambda: _advice(measured, generator.workers, stopped, wait if waits else None),
         confidence=agreement(full or stopped > PERIODS_PCT, exceeds(generator.loop_delay_ms, DELAY_MS)),
     )
 
 
-def _advice(measured: Measured, workers: int, stopped: float) -> Message:
+def _beside(measured: Measured) -> list[HostView]:
+    """The machines under test that generate the load too, also where another host is the same machine."""
+    boots = {_boot_id(host) for host in measured.hosts if "generator" in host.state.role} - {""}
+    tested = [host for host in measured.hosts if "target" in host.state.role]
+    return [host for host in tested if "generator" in host.state.role or _boot_id(host) in boots]
+
+
+def _boot_id(host: HostView) -> str:
+    return "" if host.sample is None else host.sample.facts.boot_id
+
+
+def _server_waits_too(measured: Measured) -> bool:
+    """Whether the server beside the generator waits for the same processors, or may do so."""
+    for host in _beside(measured):
+        engaged = engaged_share(measured, host)
+        if engaged is None:
+            cpu = None if host.rates is None else host.rates.cpu
+            engaged = 100.0 if cpu is None or cpu.busy > BUSY_PCT else 0.0
+        if engaged > ENGAGED_PCT:
+            return True
+    return False
+
+
+def _advice(measured: Measured, workers: int, stopped: float, wait: float | None) -> Message:
     template = (
         "The load generator is full, the server may do more: use --workers {workers}, or generate from another machine."
     )
@@ -58,25 +92,32 @@ def _advice(measured: Measured, workers: int, stopped: float) -> Message:
             "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
             "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
         )
+    elif wait is not None:
+        template = (
+            "The load generator waits for a CPU {wait:.0f} % of the time, the server may do more: end what else runs "
+            "there, let it use more CPUs, or generate from another machine."
+        )
     elif engine != "builtin":
         template = (
             "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
             "have them, or generate from another machine."
         )
-    return Message(template, share=stopped, engine=engine, workers=workers + 1)
+    return Message(template, share=stopped, engine=engine, workers=workers + 1, wait=wait)
 
 
 def _shares_a_quota(measured: Measured) -> bool:
     """Whether the web server beside the generator is stopped by a quota too: that is then ``throttled``, of both."""
-    beside = [host.rates for host in measured.hosts if "generator" in host.state.role and "target" in host.state.role]
+    beside = [host.rates for host in _beside(measured)]
     groups = [rates.cgroup for rates in beside if rates is not None and rates.cgroup is not None]
     return any((group.throttled or 0.0) > PERIODS_CLEAR_PCT for group in groups)
 
 
 def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     """The processors of a machine that only generates load are nearly full, by the load generator, or so that it has
-    to wait for them. What else is at work there is no limit while the generator is served in time."""
-    if host.rates is None or host.rates.cpu is None:
+    to wait for them. What else is at work there is no limit while the generator is served in time. Another name of the
+    machine under test is none of its own."""
+    tested = {_boot_id(each) for each in measured.hosts if "target" in each.state.role} - {""}
+    if host.rates is None or host.rates.cpu is None or _boot_id(host) in tested:
         return None
     busy = host.rates.cpu.busy
     felt = _is_felt(measured, host, host.rates)
@@ -115,6 +156,7 @@ GENERATOR = Verdict(
     doubtful=True,
     titles={
         "generator.worker_cpu_pct": "busiest generator process",
+        "generator.worker_wanted_pct": "with waits for a CPU",
         "generator.unsent_pct": "not sent on time",
         "generator.throttled_pct": "periods throttled",
     },

@@ -12,7 +12,8 @@ USER_HZ = 100  # ticks per second in which processor time is kept: Linux's on al
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What does not change while a machine runs. ``source`` is ``local`` or ``ssh://...``."""
+    """What does not change while a machine runs. ``source`` is ``local`` or ``ssh://...``. Hosts with the same
+    ``boot_id`` are one machine under several names, as containers are; it is empty where it is not known."""
 
     hostname: str
     source: str
@@ -21,6 +22,7 @@ class HostFacts:
     cores: int
     memory_kb: int | None = None
     page_kb: int = 4
+    boot_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,26 @@ class TestProcessors:
         assert said is None or said in text
 
     @pytest.mark.parametrize(
+        ("stranger", "cpu", "wait", "threads", "ours"),
+        [
+            (39.0, 0.0, 0.0, 10, True),  # the others alone do not fill it
+            (40.0, 0.0, 0.0, 10, False),
+            (180.0, 10.0, 240.0, 50, False),  # a quarter of ten requests
+            (180.0, 10.0, 241.0, 50, True),
+            (180.0, 10.0, 41.0, 2, True),  # of two threads
+            (180.0, 62.0, None, 50, False),  # a wait that was not measured is four times the CPU time there
+            (180.0, 63.0, None, 50, True),
+        ],
+    )
+    def test_strangers_fill_it(self, stranger: float, cpu: float, wait: float | None, threads: int, ours: bool) -> None:
+        groups = (group(cpu, wait=wait, threads=threads), group(0.0, name="fpm", role=Role.APPLICATION))
+        for name, full in (("backup", ours), ("mysqld", True)):
+            rows = (process(stranger, name, OTHER),)
+            view = host({"scheduler": Scheduler(0, 0, 0, 8)}, cpu=busy(100.0), groups=groups, processes=rows)
+            assert states(of_host(CPU, view)) == (full, full)
+            assert of_host(CPU, view, load={"in_flight": None}).over
+
+    @pytest.mark.parametrize(
         ("core", "every", "share", "threads", "flying", "over", "held"),
         [
             (95.5, 69.5, 85.0, 1, 2, True, True),

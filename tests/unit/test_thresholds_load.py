@@ -1,5 +1,6 @@
 """Every threshold of the verdicts on the load and its generator from both sides, as in ``test_thresholds``."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from loadtop.i18n import Message
 from loadtop.model import LOADTOP, Failures, GeneratorSample, LoadState
 from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
 from loadtop.rates.records import CgroupRates, GeneratorRates
-from tests.unit.interval import advice, busy, group, host, measured, of_host, of_load, states, value
+from tests.unit.interval import FACTS, advice, busy, group, host, measured, of_host, of_load, states, value
 
 
 class TestErrors:
@@ -101,6 +102,39 @@ class TestGenerator:
             late = (unsent or 0.0) > 1.0
             assert value(found, "generator.unsent_pct") == (pytest.approx(1.01 / 1.0001) if late else None)
             assert ("--workers 3" in advice(found)) is ((stopped or 0.0) <= 25.0)
+
+    @pytest.mark.parametrize(
+        ("role", "share", "engaged", "over", "held"),
+        [
+            ("generator", 40.0, 90.0, False, True),
+            ("generator", 40.0, 90.5, True, True),
+            ("target", 40.0, 90.5, True, True),
+            ("target", 40.0, 80.0, False, False),
+            ("target+generator", 240.0, 90.5, True, True),
+            ("target+generator", 260.0, 90.5, False, False),  # the server waits for the same processors
+            ("other name of the target", 260.0, 90.5, False, False),
+        ],
+    )
+    def test_a_process_that_waits(self, role: str, share: float, engaged: float, over: bool, held: bool) -> None:
+        facts = replace(FACTS, boot_id="one")
+        views = [host({"facts": facts}, role=role, groups=(group(share, wait=0.0, threads=20),))]
+        if role.startswith("other"):
+            views = [replace(views[0], state=replace(views[0].state, role=each)) for each in ("target", "generator")]
+        generator = GeneratorRates(30.0, 30.0, 1, 0.0, 0.0, 0.0, wait=60.0, wanted=engaged)
+        found = of_load(GENERATOR, *views, generator=generator)
+        assert states(found) == (over, held)
+        assert value(found, "generator.worker_wanted_pct") == (engaged if over else None)
+        assert ("waits for a CPU 60 % of the time" in advice(found)) is over
+
+    def test_another_name_of_the_machine_under_test_is_no_machine_of_the_generator(self) -> None:
+        view = host({"facts": replace(FACTS, boot_id="one")}, role="generator", cpu=busy(99.0))
+        tested = replace(view, state=replace(view.state, role="target"))
+        assert GENERATOR.of_generator is not None
+        assert GENERATOR.of_generator(measured(view, tested), view) is None
+        other = host({"facts": replace(FACTS, boot_id="two")})
+        assert GENERATOR.of_generator(measured(view, other), view) is not None
+        unknown = host(role="generator", cpu=busy(99.0))
+        assert GENERATOR.of_generator(measured(unknown, host()), unknown) is not None
 
     @pytest.mark.parametrize(
         ("role", "server", "over"),
