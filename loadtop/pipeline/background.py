@@ -7,6 +7,7 @@ of callbacks and of protocols reach the same handler.
 import asyncio
 from collections.abc import Coroutine, Mapping
 from pathlib import PurePath
+from traceback import walk_tb
 from typing import Any
 
 from loadtop.i18n import Message, verbatim
@@ -39,11 +40,8 @@ def mistake(context: Mapping[str, Any]) -> BaseException | None:
 
 def described(error: BaseException) -> Message:
     """Return what to say about a mistake of ours, with the place where it happened."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
     where = None
-    if place is not None:
-        where = Message(" ({file}:{line})", file=PurePath(place.tb_frame.f_code.co_filename).name, line=place.tb_lineno)
+    for frame, line in walk_tb(error.__traceback__):  # the innermost comes last
+        where = Message(" ({file}:{line})", file=PurePath(frame.f_code.co_filename).name, line=line)
     text = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_TEXT]
     return Message("an error in loadtop itself ended the load: {error}{where}", error=verbatim(text), where=where)

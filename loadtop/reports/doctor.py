@@ -165,10 +165,10 @@ def _users(sample: HostSample) -> Iterator[_Seen]:
             yield kind.name, kind.seen(readings), kind.lacks(readings, sample)
 
 
-_BASIC: tuple[Translatable, ...] = ("cpu", "load", "memory", "swap", "paging", "pressure")
-_FURTHER: tuple[Translatable, ...] = ("disks", "networks", "tcp", "processes", "cgroup")
+_RESOURCES: tuple[Translatable, ...] = ("cpu", "load", "memory", "swap", "paging", "pressure")
+_USERS: tuple[Translatable, ...] = ("disks", "networks", "tcp", "processes", "cgroup")
 _KINDS = {kind.title.lower(): kind.name for kind in KINDS}
-_COLLECTORS = {name: name for name in (*_BASIC, *_FURTHER)} | {"load": "scheduler"} | _KINDS
+_COLLECTORS = {name: name for name in (*_RESOURCES, *_USERS)} | {"load": "scheduler"} | _KINDS
 """The collector of each panel."""
 
 PANELS = (*_COLLECTORS, "generator")  # what is examined, in this order; the last only of this machine
