@@ -90,16 +90,10 @@ class Merger:
 
     @property
     def merged(self) -> Distribution:
-        order = sorted(self._counts)
-        return Distribution(
-            self._count,
-            self._sum_us,
-            self._sum_squares_us2,
-            self._min_us,
-            self._max_us,
-            tuple(order),
-            tuple(map(self._counts.__getitem__, order)),
-        )
+        buckets = tuple(sorted(self._counts))
+        counts = tuple(map(self._counts.__getitem__, buckets))
+        sums = (self._count, self._sum_us, self._sum_squares_us2)
+        return Distribution(*sums, self._min_us, self._max_us, buckets, counts)
 
 
 def merge(distributions: Iterable[Distribution | None]) -> Distribution:

@@ -8,7 +8,6 @@ A file may come from anybody: everything that is decoded is bounded before memor
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypedDict
@@ -18,7 +17,6 @@ import zstandard
 
 from loadtop.model import Distribution, Frame, HostState, Latencies
 from loadtop.model.histogram import BUCKETS
-from loadtop.model.server import ServerReading
 from loadtop.recording.container import MAX_SECONDS, MAX_UNIX_TIME
 from loadtop.servers.registry import KINDS
 
@@ -75,16 +73,12 @@ def encode(frame: Frame) -> bytes:
     message = _encoded(frame)
     if len(message) <= MAX_MESSAGE:
         return message
-    return _encoded(replace(frame, hosts=tuple(map(_without_processes, frame.hosts))))
-
-
-def _without_processes(host: HostState) -> HostState:
-    return host if host.sample is None else replace(host, sample=replace(host.sample, processes=None))
+    return _encoded(replace(frame, hosts=tuple(_with(host, processes=None) for host in frame.hosts)))
 
 
 def _encoded(frame: Frame) -> bytes:
     servers = [None if host.sample is None else host.sample.servers for host in frame.hosts]
-    parts = replace(frame, hosts=tuple(_with_servers(host, {}) for host in frame.hosts)), servers
+    parts = replace(frame, hosts=tuple(_with(host, servers={}) for host in frame.hosts)), servers
     try:
         return msgspec.msgpack.encode(parts)
     except (OverflowError, UnicodeEncodeError):
@@ -112,7 +106,7 @@ def decode(message: bytes | memoryview) -> Frame:
         frame, servers = parts
         _check(frame)
         pairs = zip(frame.hosts, servers, strict=True)
-        return replace(frame, hosts=tuple(_with_servers(host, readings or {}) for host, readings in pairs))
+        return replace(frame, hosts=tuple(_with(host, servers=readings or {}) for host, readings in pairs))
     except UNREADABLE as error:
         raise DamagedError(f"a frame cannot be read ({error})") from error
 
@@ -151,8 +145,9 @@ def _is_possible(values: Distribution) -> bool:
     return len(buckets) == len(values.counts) and (not buckets or (min(buckets) >= 0 and max(buckets) < BUCKETS))
 
 
-def _with_servers(host: HostState, servers: Mapping[str, tuple[ServerReading, ...]]) -> HostState:
-    return host if host.sample is None else replace(host, sample=replace(host.sample, servers=servers))
+def _with(host: HostState, **parts: Any) -> HostState:
+    """Return the host with other parts of its sample, where it has one."""
+    return host if host.sample is None else replace(host, sample=replace(host.sample, **parts))
 
 
 @cache

@@ -111,8 +111,7 @@ def condition(text: str) -> "Condition":
 
 @dataclass
 class Option:
-    """One option; an argument if its name has no dash. As a field of a class, it gives the value of the option that was
-    not given.
+    """One option; an argument if its name has no dash. As a class attribute, it is the value of an option not given.
 
     ``names`` are separated by blanks; messages use the first. An option without ``metavar`` is a flag. ``type`` raises
     ValueError with what the value must be, or UsageError. ``choices`` are the only values. ``commands`` defaults to
@@ -176,9 +175,9 @@ class Group:
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     options: list[Option] = field(default_factory=list[Option])
 
-    def option(self, names: str, metavar: str, about: str, of: Callable[[str], object] = str, **more: Any) -> Any:
+    def option(self, names: str, metavar: str, about: str, kind: Callable[[str], object] = str, **more: Any) -> Any:
         """Add an :class:`Option` to the group, and return it."""
-        self.options.append(Option(names, metavar, about, of, **more))
+        self.options.append(Option(names, metavar, about, kind, **more))
         return self.options[-1]
 
     def taken_by(self, command: str) -> list[Option]:
