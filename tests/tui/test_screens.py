@@ -123,6 +123,7 @@ def panel_says_what_it_must(panel: str, view: View, rows: list[list[Cell]], glyp
 
 
 @given(st.sampled_from(VIEWS), st.tuples(st.integers(40, 60), st.integers(12, 24)), CHOSEN, SPOKEN)
+@example("apache-workers", (40, 12), "verdict", "en")
 @settings(max_examples=settings().max_examples * 3 // 10)
 def test_a_zoomed_panel_says_it_in_little_room(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, spoken: str

@@ -10,10 +10,10 @@ from tui.drawing.numbers import quantity
 UNSEEN: Translatable = "no figures"  # stands for a verdict where a machine gave none
 
 
-def headline(name: str, host: str | None = None) -> tuple[str, str]:
-    """The title of a verdict, and its headline with the host, in the reader's language."""
+def headline(name: str) -> tuple[str, str]:
+    """The title of a verdict and its headline, in the reader's language."""
     verdict = verdict_named(name)
-    return tr(verdict.title), tr(verdict.headline) + on(host)
+    return tr(verdict.title), tr(verdict.headline)
 
 
 def titled(name: str, host: str | None) -> str:
@@ -22,9 +22,9 @@ def titled(name: str, host: str | None) -> str:
 
 def sentence(finding: Finding) -> Line:
     """A finding in a sentence that begins with its title."""
-    title, rest = headline(finding.bottleneck, finding.host)
+    title, rest = headline(finding.bottleneck)
     colon = ":" if verdict_named(finding.bottleneck).clause else ""
-    return line(Span(title, severity(finding)), f"{colon} {rest}")
+    return line(Span(title, severity(finding)), f"{colon} {rest}{on(finding.host)}")
 
 
 def letter_of(name: str | None, glyphs: Glyphs) -> tuple[str, Role]:

@@ -47,7 +47,7 @@ class LoadPanel(Panel):
         return [*self._throughput(view, load, cells, room - lower), *self._times(view, cells, lower), *problems]
 
     def _throughput(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
-        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
+        rates = view.load_rates
         figures = [
             line(Span(per_second(None if rates is None else rates.rps, 9), Role.VALUE), tr(" req/s")),
             _at_work(load),
@@ -75,7 +75,9 @@ class LoadPanel(Panel):
 
     def _problems(self, view: View, load: LoadSample, cells: int, rows: int) -> list[Line]:
         """What went wrong; a message of the generator takes the place of the figures. A failed load says why above."""
-        if load.message and load.state is not LoadState.FAILED and not _shown_above(load, view):
+        # The advice of the verdict above contains what the generator says of errors.
+        above = not load.state.ended and view.verdict is not None and view.verdict.bottleneck == ERRORS.name
+        if load.message and load.state is not LoadState.FAILED and not above:
             return self.words(message_text(load.message), cells, rows, Role.WARN)
         failed, other = load.failed, load.non_2xx
         wide = cells >= ROOMY
@@ -89,12 +91,6 @@ class LoadPanel(Panel):
         fitting = (gap + text for text in known for gap in ("  ", " "))
         said = next((text for text in fitting if length(counts) + width(text) <= cells), "")
         return [(*counts, Span(said, Role.BAD))]
-
-
-def _shown_above(load: LoadSample, view: View) -> bool:
-    """Whether the advice of the verdict above contains the message of the load."""
-    verdict = None if view.snapshot is None else view.snapshot.diagnosis.verdict
-    return verdict is not None and not load.state.ended and verdict.bottleneck == ERRORS.name
 
 
 def _at_work(load: LoadSample) -> Line:

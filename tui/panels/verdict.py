@@ -1,12 +1,13 @@
 """The verdict: what is the limit, where and since when, on what evidence, and what to do."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, tr
 from loadtop.model import LoadState
 from tui.drawing.graph import meter
-from tui.drawing.line import Line, Role, Span, length, line, message_text, safe, wrap
+from tui.drawing.line import Line, Role, Span, fullest, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import counts, headline, metric, named, on, sentence, severity, threshold_of, titled
 from tui.state.view import Phase, View
@@ -18,56 +19,67 @@ _PADDING = {"%": 5, "kB/s": 8, "/s": 8}  # cells of a value with its unit, so th
 NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold where each metric has a row of its own
 
 
+class _State(NamedTuple):
+    """The title with its role, what follows it and on ``where``, and what is said in place of evidence."""
+
+    role: Role
+    name: str
+    rest: str = ""
+    where: str = ""
+    words: Span | None = None
+
+
 class VerdictPanel(Panel):
     KEY = "verdict"
 
     def title(self, view: View) -> Line:
-        role, name, rest, _ = self._state(view)
-        glyph = {Role.GOOD: self.glyphs.fine, Role.BAD: self.glyphs.limit}.get(role, self.glyphs.unsure)
-        return line(Span(f" {glyph} {name} ", _BADGES[role]), Span(f" {rest}" if rest else "", Role.VALUE))
+        state = self._state(view)
+        glyph = {Role.GOOD: self.glyphs.fine, Role.BAD: self.glyphs.limit}.get(state.role, self.glyphs.unsure)
+        badge = Span(f" {glyph} {state.name} ", _BADGES[state.role])
+        whole = (badge, Span(f" {state.rest}{state.where}" if state.rest else "", Role.VALUE))
+        return fullest(self.title_cells, whole, (badge, Span(state.where, Role.VALUE)) if state.where else whole)
 
     def tag(self, view: View) -> Line:
-        verdict = _verdict(view)
+        verdict = view.verdict
         if verdict is None or verdict.bottleneck == NONE or _over(view):
             return ()
         return line(Span(tr("for {time}", time=duration(verdict.held_s)), Role.VALUE))
 
     def frame_role(self, view: View) -> Role:
-        role = self._state(view)[0]
+        role = self._state(view).role
         return super().frame_role(view) if role is Role.GOOD or self.chosen else role
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
-        *_, words = self._state(view)
+        words = self._state(view).words
         if words is not None:
             return self.words(words.text, cells, rows, words.role)
-        verdict = _verdict(view)
+        verdict = view.verdict
         if verdict is None or _over(view):
             return self._summary(view, cells, rows)
         return self._reasons(verdict, view, cells, rows)
 
-    def _state(self, view: View) -> tuple[Role, str, str, Span | None]:
-        """The title with its role, what follows it, and what is said in place of evidence."""
-        load, verdict = view.load, _verdict(view)
+    def _state(self, view: View) -> "_State":
+        load, verdict = view.load, view.verdict
         if view.phase is Phase.BROKEN:
             words = tr("{why}. Press q for the report of what was measured.", why=message_text(view.detail))
-            return Role.BAD, tr("MEASURING BROKE OFF"), "", Span(words, Role.DIM)
+            return _State(Role.BAD, tr("MEASURING BROKE OFF"), words=Span(words, Role.DIM))
         if load is not None and load.state is LoadState.FAILED:
             words = message_text(load.message) or tr("the load generator gave no reason")
-            return Role.BAD, tr("LOAD FAILED"), tr("no verdict"), Span(words)
+            return _State(Role.BAD, tr("LOAD FAILED"), tr("no verdict"), words=Span(words))
         if _over(view):
-            return Role.GOOD, tr("DONE"), tr("press q for the report"), None
+            return _State(Role.GOOD, tr("DONE"), tr("press q for the report"))
         if verdict is None:
-            return Role.WARN, tr("STARTING"), "", Span(tr("Waiting for the first figures."), Role.DIM)
+            return _State(Role.WARN, tr("STARTING"), words=Span(tr("Waiting for the first figures."), Role.DIM))
         if verdict.bottleneck == NONE and (stale := _stale(view)):
             words = tr("{stale}. What cannot be seen is not called free.", stale=stale)
-            return Role.WARN, tr("CANNOT TELL"), tr("figures are missing"), Span(words)
+            return _State(Role.WARN, tr("CANNOT TELL"), tr("figures are missing"), words=Span(words))
         if verdict.bottleneck == NONE and not verdict.evidence:
             words = tr("nothing was measured that speaks for or against")
             if any(host.rates is None for host in view.hosts):
                 words = tr("measuring: a rate needs two samples")
-            return Role.WARN, tr("MEASURING"), tr("no verdict yet"), Span(words)
+            return _State(Role.WARN, tr("MEASURING"), tr("no verdict yet"), words=Span(words))
         where = None if verdict.bottleneck == NONE and load is None else verdict.host
-        return severity(verdict), *headline(verdict.bottleneck, where), None
+        return _State(severity(verdict), *headline(verdict.bottleneck), on(where))
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""
@@ -143,10 +155,6 @@ def _following(forecast: Forecast) -> str:
     rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
     name, where = titled(forecast.resource, None), on(forecast.host)
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
-
-
-def _verdict(view: View) -> Finding | None:
-    return None if view.snapshot is None else view.snapshot.diagnosis.verdict
 
 
 def _over(view: View) -> bool:

@@ -236,7 +236,7 @@ class ExperimentScreen(PageScreen):
         done = tr("  cell {number} of {of}", number=progress.number, of=progress.of)
         left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
         bar = gauge(share, max(0, min(BAR, cells - width(done + left))), Role.ACCENT, self.glyphs)
-        rates = None if view.snapshot is None else view.snapshot.measured.load_rates
+        rates = view.load_rates
         now = "" if rates is None else f"   {per_second(rates.rps)} {tr('requests/s')}"
         return [
             line(title),

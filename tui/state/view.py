@@ -12,14 +12,14 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from loadtop.analysis.totals.timeline import Span, Timeline
-from loadtop.diagnosis.finding import NONE
+from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Translatable, duration, tr
 from loadtop.model import HostSample, LoadSample, State
 from loadtop.model.histogram import percentile
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import CpuShares, HostRates
+from loadtop.rates.records import CpuShares, HostRates, LoadRates
 from tui.drawing.graph import Ring, RoleAt, ceiling, plain
 from tui.drawing.line import message_text
 
@@ -156,6 +156,14 @@ class View:
     @property
     def load(self) -> LoadSample | None:
         return None if self.snapshot is None else self.snapshot.load
+
+    @property
+    def verdict(self) -> Finding | None:
+        return None if self.snapshot is None else self.snapshot.diagnosis.verdict
+
+    @property
+    def load_rates(self) -> LoadRates | None:
+        return None if self.snapshot is None else self.snapshot.measured.load_rates
 
     @property
     def hosts(self) -> tuple[HostView, ...]:

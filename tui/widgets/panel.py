@@ -41,6 +41,11 @@ class Panel(Lines):
         self._tabs_at: list[tuple[str, int, int]] = []
         self.chosen = False
 
+    @property
+    def title_cells(self) -> int:
+        """Room for the title in the upper frame line, between two cells of that line and a blank at each end."""
+        return 0 if self.placement is None else self.placement.region.width - 6
+
     def wanted(self, view: View) -> bool:  # noqa: ARG002 (most are always wanted)
         return True
 
