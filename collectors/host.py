@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
 
 from collectors.background import ended, guarded
 from collectors.errors import TransportError
@@ -133,31 +132,14 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-class WatchOptions(TypedDict, total=False):
-    """What :class:`HostCollector` is given by keyword."""
-
-    status_urls: Mapping[str, Sequence[str]]
-    find_servers: bool
-    target_urls: Sequence[str]
-
-
-def local_host(
-    name: str = "local",
-    role: str = "target+generator",
-    *,
-    through_psutil: bool = False,
-    **options: Unpack[WatchOptions],
-) -> HostCollector:
+def local_machine(*, through_psutil: bool = False) -> Machine:
     """This machine: read from /proc where there is one, otherwise (or by choice) through psutil."""
-    machine: Machine
     if sys.platform == "linux" and not through_psutil:
-        machine = LinuxMachine(LocalTransport(), KINDS)
-    else:
-        from collectors.psutil_machine import PsutilMachine
+        return LinuxMachine(LocalTransport(), KINDS)
+    from collectors.psutil_machine import PsutilMachine
 
-        machine = PsutilMachine(KINDS)
-    return HostCollector(name, role, machine, **options)
+    return PsutilMachine(KINDS)
 
 
-def far_host(name: str, role: str, transport: Transport, **options: Unpack[WatchOptions]) -> HostCollector:
-    return HostCollector(name, role, LinuxMachine(transport, KINDS), **options)
+def far_machine(transport: Transport) -> Machine:
+    return LinuxMachine(transport, KINDS)

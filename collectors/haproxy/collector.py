@@ -144,12 +144,8 @@ def parse(text: str) -> tuple[HaproxyProxy, ...]:
     except csv.Error:
         raise ParseError("a table that is no comma-separated text") from None
     found = [line for row in rows if (line := _line(row))]
-    if len(found) > MOST_LINES:
-        kept = {
-            id(line) for line in sorted(found, key=lambda line: line.server not in ("FRONTEND", "BACKEND"))[:MOST_LINES]
-        }
-        found = [line for line in found if id(line) in kept]
-    return tuple(found)
+    kept = sorted(range(len(found)), key=lambda index: found[index].is_server)[:MOST_LINES]
+    return tuple(found[index] for index in sorted(kept))
 
 
 def parse_page(page: Page) -> tuple[HaproxyProxy, ...]:

@@ -43,7 +43,7 @@ _HOST = re.compile(r"[A-Za-z0-9][\w.-]{0,254}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
 
 @dataclass(slots=True)
 class Section:
-    """What matters of one section: ``binds`` with whether each is encrypted, ``sockets`` for statistics as URLs."""
+    """What matters of one section: ``binds`` with whether each is encrypted, ``sockets`` for statistics."""
 
     kind: str
     name: str = ""
@@ -52,7 +52,7 @@ class Section:
     default: str = ""
     backends: list[str] = field(default_factory=list[str])
     servers: list[Place] = field(default_factory=list[Place])
-    sockets: list[str] = field(default_factory=list[str])
+    sockets: list[Place] = field(default_factory=list[Place])
 
 
 async def read(texts: Texts, command: Sequence[str]) -> Config:
@@ -71,7 +71,12 @@ def files_of(command: Sequence[str]) -> list[str]:
 def parse(lines: Iterable[str]) -> tuple[str, ...]:
     """The stats sockets and then the pages, as URLs that :mod:`collectors.haproxy.collector` understands."""
     found = list(sections(lines))
-    sockets = [socket for section in found for socket in section.sockets]
+    sockets = [
+        f"unix:{place.socket}" if place.socket else f"tcp://{address_of(place)}"
+        for section in found
+        for place in section.sockets
+        if place.socket.startswith("/") or address_of(place)
+    ]
     pages = [
         f"{'https' if secure else 'http'}://{address}{section.uri};csv"
         for section in found
@@ -87,14 +92,12 @@ def sections(lines: Iterable[str]) -> Iterator[Section]:
     section, defaults, chroot = Section(""), Section("defaults"), ""
     for line in lines:
         words = [quoted or single or bare for quoted, single, bare in _WORDS.findall(line.partition("#")[0])]
-        if not words:
-            continue
-        if words[0] in _SECTIONS:
+        if words and words[0] in _SECTIONS:
             yield section
             if words[0] == "defaults":
                 section = defaults = Section("defaults")
             else:
-                section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default)
+                section = Section(words[0], *words[1:2], default=defaults.default)
                 section.uri = defaults.uri if words[0] in _PROXIES else ""
             continue
         match words:
@@ -108,25 +111,15 @@ def sections(lines: Iterable[str]) -> Iterator[Section]:
                 section.servers.append(place_of(address, chroot))
             case ["chroot", directory, *_]:
                 chroot = directory.rstrip("/")
-            case ["stats", *rest]:
-                _note_stats(section, rest)
+            case ["stats", "socket", address, *_]:
+                section.sockets.append(place_of(address))
+            case ["stats", "uri", uri, *_]:
+                section.uri = uri
+            case ["stats", word, *_] if word in _SWITCHES_ON:
+                section.uri = section.uri or STATS_URI
             case _:
                 pass
     yield section
-
-
-def _note_stats(section: Section, words: Sequence[str]) -> None:
-    match words:
-        case ["socket", place, *_] if place.startswith(("/", "unix@/")):
-            section.sockets.append(f"unix:{place.removeprefix('unix@')}")
-        case ["socket", place, *_] if address := address_of(place_of(place)):
-            section.sockets.append(f"tcp://{address}")
-        case ["uri", uri, *_]:
-            section.uri = uri
-        case [word, *_] if word in _SWITCHES_ON:
-            section.uri = section.uri or STATS_URI
-        case _:
-            pass
 
 
 def address_of(place: Place) -> str:

@@ -118,12 +118,10 @@ def parse_page(page: Page) -> FpmPool:
 
 def _json(text: str) -> dict[str, str]:
     try:
-        table: Any = json.loads(text)
+        table: dict[str, Any] = json.loads(text)  # it begins with a brace
     except (ValueError, RecursionError):
         raise ParseError("a status page that is cut off or no JSON") from None
-    if not isinstance(table, dict):
-        raise ParseError("a status page that is no table")
-    return {str(name): str(value) for name, value in table.items() if isinstance(value, int | str)}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return {name: str(value) for name, value in table.items() if isinstance(value, int | str)}
 
 
 def _lines(text: str) -> dict[str, str]:

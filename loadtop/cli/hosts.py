@@ -49,7 +49,7 @@ def watched_hosts(
     options: Options, plan: "Plan | None", status: str | None, far: "dict[str, SshTransport]"
 ) -> Sequence[Any]:
     """The hosts to watch. Blocks while names are looked up and libraries load: call it in a thread."""
-    from collectors.host import far_host, local_host
+    from collectors.host import HostCollector, far_machine, local_machine
 
     near, served = _served(plan, far)
     from_here = options.engine == "builtin" or any(place == "local" for _, place in options.generators)
@@ -59,19 +59,20 @@ def watched_hosts(
         urls = options.status_urls.get(name, {})
         if name in far:
             role = _role(serves=plan is None or name in served, generates=name in options.load_hosts)
-            hosts.append(far_host(name, role, far[name], status_urls=urls, target_urls=served.get(name, [])))
+            machine = far_machine(far[name])
+            hosts.append(HostCollector(name, role, machine, status_urls=urls, target_urls=served.get(name, [])))
             continue
         if status is not None:
             urls["apache"].append(status)
         hosts.append(
-            local_host(
-                name=name,
-                role=here,
+            HostCollector(
+                name,
+                here,
+                local_machine(through_psutil=place == "psutil"),
                 status_urls=urls,
                 # If the target is elsewhere, a web server that happens to run here is not part of the test.
                 find_servers=here != "generator",
                 target_urls=near,
-                through_psutil=place == "psutil",
             )
         )
     for host in hosts:

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from collectors.host import local_host
+from collectors.host import HostCollector, local_machine
 from loadtop.model import HostSample, Outcome, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.nginx.kind import NGINX
@@ -196,7 +196,7 @@ async def test_an_nginx_that_dies(nginx: NginxFactory, watch: Watch) -> None:
 
 async def test_through_psutil(nginx: NginxFactory) -> None:
     server = nginx()
-    host = local_host(through_psutil=True, target_urls=[server.url])
+    host = HostCollector("local", "target+generator", local_machine(through_psutil=True), target_urls=[server.url])
     await host.start(0.2)
     try:
         await until(host, lambda s: status_of(s, server) is not None)

@@ -11,7 +11,7 @@ from typing import Protocol
 import psutil
 import pytest
 
-from collectors.host import HostCollector, far_host, local_host
+from collectors.host import HostCollector, far_machine, local_machine
 from loadtop.model import OTHER, HostSample
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.php_fpm.kind import PHP_FPM
@@ -38,9 +38,10 @@ async def watch(machine: Sshd, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
             if how == "far":
                 transport = machine.transport()
                 await transport.connect()
-                host = far_host("web1", "target", transport, target_urls=urls)
+                measured = far_machine(transport)
             else:
-                host = local_host(role="target", target_urls=urls, through_psutil=how == "psutil")
+                measured = local_machine(through_psutil=how == "psutil")
+            host = HostCollector("web1", "target", measured, target_urls=urls)
             opened.push_async_callback(host.close)
             await host.start(0.3)
             return host

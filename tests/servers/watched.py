@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any
 
 import psutil
 
-from collectors.host import HostCollector, far_host, local_host
+from collectors.host import HostCollector, far_machine, local_machine
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 
@@ -22,12 +23,14 @@ async def watching() -> AsyncGenerator[Watch]:
     """What starts a watch; all of them end with it."""
     async with contextlib.AsyncExitStack() as opened:
 
-        async def start(far: SshTransport | None = None, **options: object) -> HostCollector:
+        async def start(
+            far: SshTransport | None = None, role: str = "target+generator", **options: Any
+        ) -> HostCollector:
             if far is not None:
                 await far.connect()
-                host = far_host("web1", "target", far, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+                host = HostCollector("web1", "target", far_machine(far), **options)
             else:
-                host = local_host(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+                host = HostCollector("local", role, local_machine(), **options)
             opened.push_async_callback(host.close)
             await host.start(INTERVAL_S)
             return host
