@@ -104,7 +104,7 @@ async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeO
         if not patterns:
             break
     config.files = found.files
-    config.lines = _Together(found).lines(config.first)
+    config.lines = found.together(config.first)
     return config
 
 
@@ -167,41 +167,30 @@ class _Found:
                 found += more
         return found
 
+    def together(self, patterns: Iterable[str]) -> list[str]:
+        """The lines in the order in which the server reads them. A file that includes itself in any way comes once."""
+        lines: list[str] = []
+        opened: set[str] = set()
+        circular: set[str] = set()
+        steps = iter(range(2 * MOST_LINES))  # includes that double themselves have an end
 
-class _Together:
-    """Puts lines in the order in which the server reads them. A file that includes itself in any way comes once."""
+        def add(pattern: str) -> None:
+            for path, _ in zip(self.meant.get(pattern, ()), steps, strict=False):
+                if path in opened:
+                    circular.add(path)
+                if path in circular or len(opened) > _DEPTH:
+                    continue
+                opened.add(path)
+                for (line, included), _ in zip(self.lines.get(path, ()), steps, strict=False):
+                    if included is None:
+                        lines.append(line)
+                    else:
+                        add(included)
+                opened.remove(path)
 
-    def __init__(self, found: _Found) -> None:
-        self._found = found
-        self._open: set[str] = set()
-        self._circular: set[str] = set()
-        self._steps = 2 * MOST_LINES
-        self._lines: list[str] = []
-
-    def lines(self, patterns: Iterable[str]) -> list[str]:
         for pattern in patterns:
-            self._add(pattern)
-        return self._lines
-
-    def _add(self, pattern: str) -> None:
-        for path in self._found.meant.get(pattern, ()):
-            self._steps -= 1
-            if self._steps <= 0:
-                return
-            if path in self._open:
-                self._circular.add(path)
-            if path in self._circular or len(self._open) > _DEPTH:
-                continue
-            self._open.add(path)
-            for line, included in self._found.lines.get(path, ()):
-                self._steps -= 1
-                if self._steps <= 0:
-                    break
-                if included is None:
-                    self._lines.append(line)
-                else:
-                    self._add(included)
-            self._open.remove(path)
+            add(pattern)
+        return lines
 
 
 def _batches(paths: Sequence[str]) -> Iterable[Sequence[str]]:

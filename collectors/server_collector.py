@@ -4,20 +4,50 @@ Pages that the user gave are followed whatever they answer; otherwise the first 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from collectors.background import READ_AGAIN_S, Answer, Search, StatusPage
-from collectors.errors import AbsentError, FetchError, ReadError, TransportError
+from collectors.errors import AbsentError, FetchError, ParseError, ReadError, TransportError
 from collectors.kind import Kind
 from collectors.machine import Machine, Page
 from collectors.under_test import UnderTest, port_of
-from loadtop.i18n import Message
+from loadtop.i18n import Message, Translatable
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State
 
 R = TypeVar("R", bound=ServerReading)
 
 Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]  # where a server's page may be, or why it has none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageAdvice:
+    """What to do where a server answers with another page than its status: not permitted (``denied``), ``missing``, or
+    something else (``unread``). ``fix`` is what its configuration lacks, ``option`` names the page by hand."""
+
+    denied: Translatable
+    missing: Translatable
+    unread: Translatable
+    option: str
+    fix: str
+
+    def read(self, page: Page, parse: Callable[[Page], R]) -> R:
+        """The status on a page. Raises :class:`AbsentError` with what to do where there is none."""
+        if page.status in (401, 403):
+            raise AbsentError(self.denied, status=page.status, fix=self.fix)
+        if 300 <= page.status < 400:
+            raise AbsentError(
+                "leads elsewhere ({status}). Name the page itself with {option}", status=page.status, option=self.option
+            )
+        if page.status == 404:
+            raise AbsentError(self.missing, fix=self.fix)
+        if page.status != 200:
+            raise AbsentError("the server answers with status {status}", status=page.status)
+        try:
+            return parse(page)
+        except ParseError as error:
+            raise AbsentError(self.unread, error=str(error), option=self.option, fix=self.fix) from None
 
 
 class ServerCollector(Generic[R]):

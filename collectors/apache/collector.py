@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors.apache import configuration
-from collectors.errors import AbsentError, ParseError
+from collectors.errors import ParseError
 from collectors.kind import Kind
 from collectors.machine import Page, page_url
 from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
-from collectors.server_collector import WebServerCollector
+from collectors.server_collector import PageAdvice, WebServerCollector
 from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
@@ -40,6 +40,17 @@ FIX = """\
     Require local
 </Location>"""
 """The block that switches the page on, for Apache's configuration."""
+
+ADVICE = PageAdvice(
+    denied="not permitted ({status}). Allow this machine in Apache's configuration, for example with"
+    " `Require local` or `Require ip ADDRESS`",
+    missing="no such page (404). If this is Apache, switch mod_status on (`a2enmod status`), add this to its"
+    " configuration, and reload it",
+    unread="{error}. A rewrite or an application may answer in place of mod_status; add this to Apache's"
+    " configuration or name the page with {option}",
+    option="--apache URL",
+    fix=FIX,
+)
 
 
 class ApacheCollector(WebServerCollector[ApacheStatus]):
@@ -101,30 +112,4 @@ def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatu
 
 
 def parse_page(page: Page) -> ApacheStatus:
-    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
-    if page.status in (401, 403):
-        raise AbsentError(
-            "not permitted ({status}). Allow this machine in Apache's configuration, for example with"
-            " `Require local` or `Require ip ADDRESS`",
-            status=page.status,
-            fix=FIX,
-        )
-    if 300 <= page.status < 400:
-        raise AbsentError("leads elsewhere ({status}). Name the page itself with --apache URL", status=page.status)
-    if page.status == 404:
-        raise AbsentError(
-            "no such page (404). If this is Apache, switch mod_status on (`a2enmod status`), add this to its"
-            " configuration, and reload it",
-            fix=FIX,
-        )
-    if page.status != 200:
-        raise AbsentError("the server answers with status {status}", status=page.status)
-    try:
-        return parse(page.text, page.url, page.took_s)
-    except ParseError as error:
-        raise AbsentError(
-            "{error}. A rewrite or an application may answer in place of mod_status; add this to Apache's"
-            " configuration or name the page with --apache URL",
-            error=str(error),
-            fix=FIX,
-        ) from None
+    return ADVICE.read(page, lambda page: parse(page.text, page.url, page.took_s))

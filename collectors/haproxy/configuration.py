@@ -97,7 +97,7 @@ def sections(lines: Iterable[str]) -> Iterator[Section]:
             if words[0] == "defaults":
                 section = defaults = Section("defaults")
             else:
-                section = Section(words[0], *words[1:2], default=defaults.default)
+                section = Section(words[0], words[1] if len(words) > 1 else "", default=defaults.default)
                 section.uri = defaults.uri if words[0] in _PROXIES else ""
             continue
         match words:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from collectors.errors import AbsentError, FetchError, ParseError, SilentError
+from collectors.errors import FetchError, ParseError, SilentError
 from collectors.kind import Kind
 from collectors.machine import Page, page_url
 from collectors.nginx import configuration
 from collectors.parsing import count
-from collectors.server_collector import WebServerCollector
+from collectors.server_collector import PageAdvice, WebServerCollector
 from loadtop.i18n import Message
 from loadtop.model import HostSample, Role
 from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
@@ -42,6 +42,14 @@ location = /nginx_status {
     deny all;
 }"""
 """The block that enables the page, for a ``server`` of nginx's configuration."""
+
+ADVICE = PageAdvice(
+    denied="not permitted ({status}). Allow this machine in nginx's configuration (`allow ADDRESS;`)",
+    missing="no such page (404). If this is nginx, add this to a server of its configuration, and reload it",
+    unread="{error}. Add this to a server of nginx's configuration or name the page with {option}",
+    option="--nginx URL",
+    fix=FIX,
+)
 
 _PAGE = re.compile(
     r"\s{0,9}Active connections:\s{1,9}(\d{1,19})\s{1,9}server accepts handled requests(?: request_time)?\s{1,9}"
@@ -122,26 +130,4 @@ def parse(text: str, url: str = "") -> NginxStatus:
 
 
 def parse_page(page: Page) -> NginxStatus:
-    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
-    if page.status in (401, 403):
-        raise AbsentError(
-            "not permitted ({status}). Allow this machine in nginx's configuration (`allow ADDRESS;`)",
-            status=page.status,
-            fix=FIX,
-        )
-    if 300 <= page.status < 400:
-        raise AbsentError("leads elsewhere ({status}). Name the page itself with --nginx URL", status=page.status)
-    if page.status == 404:
-        raise AbsentError(
-            "no such page (404). If this is nginx, add this to a server of its configuration, and reload it", fix=FIX
-        )
-    if page.status != 200:
-        raise AbsentError("the server answers with status {status}", status=page.status)
-    try:
-        return parse(page.text, page.url)
-    except ParseError as error:
-        raise AbsentError(
-            "{error}. Add this to a server of nginx's configuration or name the page with --nginx URL",
-            error=str(error),
-            fix=FIX,
-        ) from None
+    return ADVICE.read(page, lambda page: parse(page.text, page.url))

@@ -15,9 +15,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.errors import FetchError, ParseError
 from collectors.machine import Machine, Page, page_url
 from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
+from collectors.server_collector import PageAdvice
 from loadtop.i18n import verbatim
 from loadtop.servers.php_fpm.record import FpmPool
 
@@ -25,6 +26,16 @@ STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", 
 """Where the page usually is, by what php.net, distributions and monitors have in their examples."""
 
 FIX = "pm.status_path = /fpm-status"  # for the section of the pool in php-fpm's configuration
+
+ADVICE = PageAdvice(
+    denied="not permitted ({status}). Allow this machine for that path in the web server's configuration"
+    " (Apache: `Require local`), and the path in the pool's (`pm.status_path`)",
+    missing="no such page (404). Add this to the pool's section of php-fpm's configuration, and reload it;"
+    " through a web server, pass that path on to the pool as well",
+    unread="{error}. Name the page with {option}, or switch it on",
+    option="--fpm URL",
+    fix=FIX,
+)
 
 _SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]{0,4096})(?:;(/[^?]{0,4096}))?", re.ASCII)
 _STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]{1,45}\]|[\w.-]{1,255}):\d{1,5})(/[^?]{0,4096})?", re.ASCII)
@@ -95,25 +106,7 @@ def parse(text: str, fetch_s: float | None = None) -> FpmPool:
 
 
 def parse_page(page: Page) -> FpmPool:
-    """The status on a page; raises :class:`AbsentError` with what to do where the server gives another page."""
-    if page.status in (401, 403):
-        raise AbsentError(
-            "not permitted ({status}). Allow this machine for that path in the web server's configuration"
-            " (Apache: `Require local`), and the path in the pool's (`pm.status_path`)",
-            status=page.status,
-        )
-    if page.status == 404:
-        raise AbsentError(
-            "no such page (404). Add this to the pool's section of php-fpm's configuration, and reload it;"
-            " through a web server, pass that path on to the pool as well",
-            fix=FIX,
-        )
-    if page.status != 200:
-        raise AbsentError("the server answers with status {status}", status=page.status)
-    try:
-        return parse(page.text, page.took_s)
-    except ParseError as error:
-        raise AbsentError("{error}. Name the page with --fpm URL, or switch it on", error=str(error), fix=FIX) from None
+    return ADVICE.read(page, lambda page: parse(page.text, page.took_s))
 
 
 def _json(text: str) -> dict[str, str]:
