@@ -157,14 +157,10 @@ def place_of(text: str, chroot: str = "") -> Place:
         return Place(socket=chroot + rest, text=text)
     if family == "abns" and rest:
         return Place(socket=f"@{rest}", text=text)
-    place = _PLACE.fullmatch(rest)
-    if place is None or family not in _TCP:
-        return Place(text=text)
-    host = place[1].strip("[]")
-    if host not in _EVERYWHERE and not _HOST.fullmatch(host):
-        return Place(text=text)
-    port = count_or_none(place[3] or "0", MOST_PORT)
-    if port is None:
+    place = _PLACE.fullmatch(rest) if family in _TCP else None
+    port = count_or_none(place[3] or "0", MOST_PORT) if place else None
+    host = place[1].strip("[]") if place else ""
+    if place is None or port is None or not (host in _EVERYWHERE or _HOST.fullmatch(host)):
         return Place(text=text)
     relative = place[3] is None or bool(place[2])
     return Place("" if host in _EVERYWHERE else host, -port if place[2] == "-" else port, "", text, relative)

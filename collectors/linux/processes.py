@@ -221,9 +221,7 @@ class ProcessTable:
                 known.ticks_s = (stat.cpu_ticks - known.stat.cpu_ticks) / passed if passed > 0 else 0.0
                 known.source, known.stat, known.at, known.row = source, stat, reading.at, None
         for known in fresh:  # when all are known, so that each finds its parents
-            known.group = known.counted = group_of(self._kinds, known.stat.name) or self._own_or_other(
-                known.stat, reading.own
-            )
+            known.group = known.counted = self._group_of(known.stat, reading.own)
         if ended or fresh or moved:
             self._members.clear()
             self._roots.clear()
@@ -260,8 +258,11 @@ class ProcessTable:
             known.wait_ns = (known.wait_ns or 0) + passed if waits else None
             known.waits, known.row = waits, None
 
-    def _own_or_other(self, stat: ProcessStat, own: frozenset[int]) -> str:
-        """Whether a process is loadtop's: one of ``own`` or a descendant. A server that loadtop started is a server."""
+    def _group_of(self, stat: ProcessStat, own: frozenset[int]) -> str:
+        """By its name that of a server, also where loadtop started it; loadtop's are ``own`` and their descendants."""
+        for kind in self._kinds:
+            if kind.processes.fullmatch(stat.name):
+                return kind.group
         pid, parent = stat.pid, stat.parent
         for _ in range(64):
             if pid in own:
@@ -271,10 +272,6 @@ class ProcessTable:
                 return LOADTOP if parent in own else OTHER
             pid, parent = known.stat.pid, known.stat.parent
         return OTHER
-
-
-def group_of(kinds: Sequence[Kind], name: str) -> str | None:
-    return next((kind.group for kind in kinds if kind.processes.fullmatch(name)), None)
 
 
 def _row(known: _Known, page_kb: int) -> Process:

@@ -194,18 +194,11 @@ def _named(text: str | None, protocol: str, wanted: Mapping[str, str]) -> dict[s
     rows = _rows(text, protocol)
     if len(rows) < 2:
         raise ParseError(f"no pair of lines of {protocol}")
-    count_of_names, columns = _columns(rows[0])
-    values = rows[1].split()
-    if len(values) != count_of_names:
-        raise ParseError(f"{protocol}: {count_of_names} names and {len(values)} values")
-    return _counts((field, values[columns[name]]) for name, field in wanted.items() if name in columns)
-
-
-@lru_cache(maxsize=64)
-def _columns(names: str) -> tuple[int, Mapping[str, int]]:
-    """How many names a line has, and the place of each: a kernel prints the same more than 100 every time."""
-    words = names.split()
-    return len(words), {name: place for place, name in enumerate(words)}
+    names, values = rows[0].split(), rows[1].split()
+    if len(values) != len(names):
+        raise ParseError(f"{protocol}: {len(names)} names and {len(values)} values")
+    table = dict(zip(names, values, strict=True))
+    return _counts((field, table[name]) for name, field in wanted.items() if name in table)
 
 
 def _sockstat(text: str | None, protocol: str) -> dict[str, int]:

@@ -183,11 +183,9 @@ def _place(text: str, default: int = 0, written: str = "") -> Place:
     """The place that an upstream's server, or a URL's host, names; ``written`` is how it is configured, if not so."""
     if text.startswith("unix:"):
         return Place(socket=text.removeprefix("unix:").partition(":")[0], text=written or text)
-    match = _ADDRESS.fullmatch(text)
-    if match is None or not text:
-        return Place(text=written or text)
-    port = default if match[3] is None else count_or_none(match[3], MOST_PORT)
-    if port is None:
+    match = _ADDRESS.fullmatch(text) if text else None
+    port = count_or_none(match[3] or str(default), MOST_PORT) if match else None
+    if match is None or port is None:
         return Place(text=written or text)
     return Place(match[1] or match[2] or "", port, text=written or text)
 

@@ -200,6 +200,18 @@ def hanging(head: Line, text: str, cells: int, role: Role = Role.TEXT) -> list[L
     return [(*(indent if number else head), Span(part, role)) for number, part in enumerate(parts)]
 
 
+def flow(items: Iterable[Line], gap: Line, cells: int, rows: int) -> list[Line]:
+    """The items in running lines with a gap between them, as many as fit into ``rows`` lines, none cut in two."""
+    lines: list[Line] = [()]
+    for item in items:
+        if lines[-1] and length((*lines[-1], *gap, *item)) > cells:
+            if len(lines) == rows:
+                break
+            lines.append(())
+        lines[-1] = (*lines[-1], *gap, *item) if lines[-1] else item
+    return [spans for spans in lines if spans]
+
+
 def spread(left: Sequence[Span], right: Sequence[Span], cells: int) -> Line:
     """``left`` at the left edge and ``right`` at the right one; the left gives way where both do not fit."""
     taken = length(right)

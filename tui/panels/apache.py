@@ -9,7 +9,7 @@ from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import GROUP, ApacheStatus
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, length, line, safe
+from tui.drawing.line import Line, Role, Span, flow, length, line, safe
 from tui.drawing.numbers import milliseconds, per_second
 from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import Curve, View
@@ -57,22 +57,12 @@ def slots(scoreboard: str, cells: int, rows: int) -> list[Line]:
 
 
 def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
-    """What the letters mean and how many there are of each, as many as fit into ``rows`` lines, none cut in two."""
-    lines: list[Line] = [()]
+    """What the letters mean and how many there are of each, as many as fit into ``rows`` lines."""
+    items: list[Line] = []
     for letter, number in counted(scoreboard):
-        item = (
-            Span(letter, role_of(letter)),
-            Span(f" {number}", Role.VALUE),
-            Span(f" {tr(_SLOTS.get(letter, _UNKNOWN)[0])}", Role.DIM),
-        )
-        gap = 2 if lines[-1] else 0
-        if length(lines[-1]) + gap + length(item) > cells:
-            if len(lines) == rows:
-                break
-            lines.append(())
-            gap = 0
-        lines[-1] = (*lines[-1], Span(" " * gap), *item)
-    return lines
+        name, role = _SLOTS.get(letter, _UNKNOWN)
+        items.append((Span(letter, role), Span(f" {number}", Role.VALUE), Span(f" {tr(name)}", Role.DIM)))
+    return flow(items, (Span("  "),), cells, rows)
 
 
 def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[str, int]]:

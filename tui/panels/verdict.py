@@ -7,7 +7,7 @@ from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, tr
 from loadtop.model import LoadState
 from tui.drawing.graph import meter
-from tui.drawing.line import Line, Role, Span, fullest, length, line, message_text, safe, wrap
+from tui.drawing.line import Line, Role, Span, flow, fullest, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import counts, headline, metric, named, on, sentence, severity, threshold_of, titled
 from tui.state.view import Phase, View
@@ -115,22 +115,14 @@ class VerdictPanel(Panel):
         return (*head, *bar, Span(pad(f" {threshold_of(item)}", LIMIT), Role.DIM))
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
-        """The evidence in running lines, values beyond their threshold first; no value is cut in two."""
-        lines: list[Line] = [()]
+        """The evidence in running lines, values beyond their threshold first."""
+        drawn: list[Line] = []
         for item in sorted(verdict.evidence, key=lambda item: not counts(item)):
-            value = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
-            drawn = line(
-                f"{_where(item, verdict, view)}{metric(item.metric)} ",
-                Span(value, Role.VALUE if counts(item) else Role.DIM),
-                Span(f" ({threshold_of(item)})", Role.DIM),
-            )
-            if lines[-1] and length(lines[-1]) + 3 + length(drawn) > cells:
-                if len(lines) == rows:
-                    break
-                lines.append(())
-            gap = (Span(f" {self.glyphs.dot} ", Role.DIM),) if lines[-1] else ()
-            lines[-1] = (*lines[-1], *gap, *drawn)
-        return [spans for spans in lines if spans]
+            text = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
+            value = Span(text, Role.VALUE if counts(item) else Role.DIM)
+            name = f"{_where(item, verdict, view)}{metric(item.metric)} "
+            drawn.append(line(name, value, Span(f" ({threshold_of(item)})", Role.DIM)))
+        return flow(drawn, (Span(f" {self.glyphs.dot} ", Role.DIM),), cells, rows)
 
     def _summary(self, view: View, cells: int, rows: int) -> list[Line]:
         longest = view.history.timeline.longest()

@@ -13,20 +13,7 @@ from loadtop.model.histogram import mean, percentile
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
-from tui.drawing.line import (
-    Line,
-    Role,
-    Span,
-    clip_middle,
-    fullest,
-    hanging,
-    length,
-    line,
-    message_text,
-    safe,
-    width,
-    wrap,
-)
+from tui.drawing.line import Line, Role, Span, clip_middle, fullest, hanging, length, line, message_text, safe, width
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 from tui.state.view import Phase, View
 from tui.widgets.page import PageScreen
@@ -183,16 +170,13 @@ class StepsScreen(TuneScreen):
         view = self.view
         if view.load is not None and view.load.rate is not None:
             words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")
-            return self._wrapped(words, cells)
+            return hanging((), words, cells)
         if view.load is None or view.load.concurrency is None:
-            return self._wrapped(tr("There are no steps: no load of a number of connections was measured."), cells)
+            return hanging((), tr("There are no steps: no load of a number of connections was measured."), cells)
         lines = list(super().text(cells))
         if len(lines) <= HEAD and not view.load.state.ended:
-            lines += self._wrapped(tr("A step has a row once it has lasted {number} intervals.", number=LEAST), cells)
+            lines += hanging((), tr("A step has a row once it has lasted {number} intervals.", number=LEAST), cells)
         return lines
-
-    def _wrapped(self, text: str, cells: int) -> list[Line]:
-        return [line(part) for part in wrap(text, cells, 3, self.glyphs.ellipsis)]
 
 
 class ExperimentScreen(PageScreen):

@@ -6,7 +6,6 @@ import pytest
 
 from collectors.errors import ParseError
 from collectors.linux import cpu, devices, memory, processes, sockets
-from collectors.linux.processes import group_of
 from collectors.machine import ProcessStat
 from collectors.servers import KINDS
 from loadtop.model import CpuTimes, Listener
@@ -187,7 +186,7 @@ def test_names_of_processes(stat_text: Callable[..., str], name: str) -> None:
     ],
 )  # fmt: skip
 def test_servers_are_known_by_name(name: str, group: str | None) -> None:
-    assert group_of(KINDS, name) == group
+    assert [kind.group for kind in KINDS if kind.processes.fullmatch(name)] == ([group] if group else [])
 
 
 def test_what_is_missing_is_named() -> None:
