@@ -4,7 +4,7 @@ import sys
 
 from loadtop.i18n import Text, figure, language, plain, rendered, tr
 from loadtop.model import LoadSample, LoadState
-from loadtop.model.histogram import percentile
+from loadtop.model.histogram import percentile_ms
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
@@ -48,8 +48,7 @@ def line(snapshot: Snapshot) -> str:
 def _load(load: LoadSample, rates: LoadRates | None) -> str:
     if load.state is LoadState.STARTING:
         return tr("starting")
-    latency = None if load.latencies is None or not load.latencies.total.count else load.latencies.total
-    p50, p99 = (None if latency is None else percentile(latency, percent) / 1000 for percent in (50.0, 99.0))
+    p50, p99 = (percentile_ms(load, percent) for percent in (50.0, 99.0))
     shape = f"c={load.concurrency}" if load.rate is None else f"rate={load.rate:g}"
     if load.concurrency is None and load.rate is None:
         shape = plain(load.engine)

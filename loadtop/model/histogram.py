@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import floor, sqrt
 from operator import mul
 
-from loadtop.model import Distribution
+from loadtop.model import Distribution, LoadSample
 
 EMPTY = Distribution(0, 0, 0, 0, 0, (), ())  # the distribution of nothing; merging it changes nothing
 
@@ -123,6 +123,13 @@ def percentile(values: Distribution, percent: float) -> float:
     lower = _at(values, rank, cumulative)
     part = place - rank
     return lower if part == 0 else lower + part * (_at(values, rank + 1, cumulative) - lower)
+
+
+def percentile_ms(load: LoadSample | None, percent: float) -> float | None:
+    """A percentile of an interval's response times in ms; ``None`` where no request ended in it."""
+    if load is None or load.latencies is None or not load.latencies.total.count:
+        return None
+    return percentile(load.latencies.total, percent) / 1000.0
 
 
 def mean(values: Distribution) -> float:

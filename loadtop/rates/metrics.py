@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from loadtop.i18n import Translatable
-from loadtop.model.histogram import percentile
+from loadtop.model.histogram import percentile_ms
 from loadtop.rates.measured import HostView, Measured
 
 Better = Literal["higher", "lower", "neither"]
@@ -91,13 +91,7 @@ def _rate(name: str) -> Callable[[Measured], float | None]:
 
 
 def _percentile(percent: float) -> Callable[[Measured], float | None]:
-    def value(measured: Measured) -> float | None:
-        latencies = None if measured.load is None else measured.load.latencies
-        if latencies is None or latencies.total.count == 0:
-            return None
-        return percentile(latencies.total, percent) / 1000.0
-
-    return value
+    return lambda measured: percentile_ms(measured.load, percent)
 
 
 _PERCENTAGES = (50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9, 99.99)

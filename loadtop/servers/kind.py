@@ -10,6 +10,7 @@ from loadtop.diagnosis.verdict import Verdict
 from loadtop.i18n import Text, Translatable
 from loadtop.model import Cause, HostSample, Process
 from loadtop.model.server import ServerKind, ServerReading
+from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import HostRates, ServerRates
 
@@ -134,6 +135,10 @@ class Kind(ServerKind, Generic[R]):
     def rates(self, rates: HostRates | None) -> tuple[ServerRates[R], ...]:
         """What was read of this kind, with the rates of its counters."""
         return () if rates is None else rates.of_kind(self.name, self.record)
+
+    def read(self, metric: str) -> Callable[[HostView], float | None]:
+        """How the metric of this name is read of a machine."""
+        return next(each.read for each in self.metrics if each.name == metric)
 
 
 AnyKind = Kind[Any]  # a kind whatever its readings are: what the registry holds

@@ -8,6 +8,7 @@ from loadtop.diagnosis.errors import ERRORS
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import tr
 from loadtop.model import LoadState
+from loadtop.model.histogram import percentile_ms
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.nginx.kind import NGINX, dropped
@@ -18,7 +19,7 @@ from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Role
 from tui.drawing.numbers import count, milliseconds, per_second, percent, quantity, size, speed
 from tui.panels.processes import ordered
-from tui.state.view import Phase, View, latency_ms
+from tui.state.view import Phase, View
 
 
 class Fact(NamedTuple):
@@ -100,7 +101,7 @@ def of_load(view: View, _: Glyphs) -> Iterator[Fact]:
     else:
         yield fact("", count(load.in_flight), tr(" in flight"))
     stated = next((times.p99_ms for times in load.stated if times.part == "total"), None)
-    slowest = latency_ms(snapshot, 99.0)
+    slowest = percentile_ms(load, 99.0)
     p99 = re.escape(milliseconds(stated if slowest is None else slowest))
     yield either(rf"p99\s+{p99} ", rf" {p99} ms p99")
     if not load.message or load.state is LoadState.FAILED or snapshot.diagnosis.verdict.bottleneck == ERRORS.name:

@@ -4,14 +4,13 @@ import re
 from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, tr
-from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import GROUP, ApacheStatus
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, flow, length, line, safe
 from tui.drawing.numbers import milliseconds, per_second
-from tui.panels.server import ServerPanel, fullness, is_full
+from tui.panels.server import ServerPanel, fullest, fullness, is_full
 from tui.state.view import Curve, View
 
 _SLOTS: dict[str, tuple[Translatable, Role]] = {
@@ -73,14 +72,10 @@ def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[
     return [(letter, size) for (letter, _), size in zip(groups, sizes, strict=True)]
 
 
-def _fullest(host: HostView) -> float | None:
-    return max((page.reading.full for page in APACHE.rates(host.rates)), default=None)
-
-
 class ApachePanel(ServerPanel[ApacheStatus]):
     KIND = APACHE
     KEY = APACHE.name
-    CURVES = (Curve("apache.full", _fullest, "slots taken, 0 to {most}"),)
+    CURVES = (Curve("apache.full", fullest(APACHE), "slots taken, 0 to {most}"),)
 
     def wanted(self, view: View) -> bool:
         """Also where no web server is seen: the panel says how to enable a status page."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from loadtop.i18n import pad, tr
-from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
@@ -17,15 +16,10 @@ _COLUMNS = (("queue", 6, 0), ("sess", 6, 29), ("of", 6, 35), ("/s", 7, 0))
 """Heading and width of each column, and the cells from which the table has it."""
 
 
-def _queued(host: HostView) -> float | None:
-    queues = [each.reading.queue or 0 for each in HAPROXY.rates(host.rates) if each.reading.is_backend]
-    return float(sum(queues)) if queues else None
-
-
 class HaproxyPanel(ServerPanel[HaproxyProxy]):
     KIND = HAPROXY
     KEY = HAPROXY.name
-    CURVES = (Curve("haproxy.queued", _queued, "queue, 0 to {top}", 10.0),)
+    CURVES = (Curve("haproxy.queued", HAPROXY.read("haproxy.queue"), "queue, 0 to {top}", 10.0),)
 
     def records(self, view: View) -> Sequence[ServerRates[HaproxyProxy]]:
         """Those with a queue first; then backends, full servers, frontends, servers, and unused frontends."""

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.i18n import Translatable, pad, tr
 from loadtop.model import EngineWorker, Failures, LoadSample, LoadState
+from loadtop.model.histogram import percentile_ms
 from tui.drawing.graph import graph
 from tui.drawing.line import Line, Role, Span, beside, clip, clip_middle, length, line, message_text, safe, width
 from tui.drawing.numbers import count, milliseconds, per_second, percent, size, speed
-from tui.state.view import Phase, View, latency_ms
+from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
 
 LEFT = 20  # cells of the figures at the left of the graphs
@@ -103,7 +104,7 @@ def _at_work(load: LoadSample) -> Line:
 
 def _percentile(view: View, share: int) -> float | None:
     """The interval's percentile in ms; that of the whole load where an engine only states that."""
-    value = latency_ms(view.snapshot, share)
+    value = percentile_ms(view.load, share)
     if value is not None or view.load is None:
         return value
     total = next((times for times in view.load.stated if times.part == "total"), None)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from loadtop.diagnosis.memory import STALL_PCT, TRAFFIC_KB_S
 from loadtop.i18n import Translatable, pad, tr
 from loadtop.model.machine import Memory
 from loadtop.rates.measured import HostView
@@ -16,10 +17,6 @@ from tui.widgets.panel import Panel
 CORE = 17  # cells that a core's bar wants at least, its number and its share included
 
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
-
-# The thresholds of the verdict memory, from which swap traffic and stalls are shown as bad.
-TRAFFIC_KB_S = 40.0
-STALL_PCT = 10.0
 
 SCARCE_PCT = 10.0  # percent of the memory that is available, below which it is shown as scarce; our own
 LEFT = 19  # cells of the available memory, before its gauge

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from loadtop.i18n import pad, tr
-from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.nginx.record import NginxStatus
@@ -14,15 +13,10 @@ from tui.panels.server import ServerPanel, fullness, is_full
 from tui.state.view import Curve, View
 
 
-def _active(host: HostView) -> float | None:
-    servers = NGINX.rates(host.rates)
-    return float(sum(each.reading.active for each in servers)) if servers else None
-
-
 class NginxPanel(ServerPanel[NginxStatus]):
     KIND = NGINX
     KEY = NGINX.name
-    CURVES = (Curve("nginx.active", _active, "connections, 0 to {top}", 10.0),)
+    CURVES = (Curve("nginx.active", NGINX.read("nginx.active"), "connections, 0 to {top}", 10.0),)
 
     def records(self, view: View) -> Sequence[ServerRates[NginxStatus]]:
         return sorted(NGINX.rates(view.rates), key=lambda each: (-(dropped(each) or 0.0), -(each.reading.full or 0.0)))

@@ -3,24 +3,18 @@
 from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, duration, pad, tr
-from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, clip, line, safe
 from tui.drawing.numbers import count, per_second
-from tui.panels.server import ServerPanel, fullness, is_full
+from tui.panels.server import ServerPanel, fullest, fullness, is_full
 from tui.state.view import Curve, View
 
 _FIGURES = 5 + 5 + 6
 _GAUGE = 8
 _MIN_NAME, _MAX_NAME = 8, 20
-
-
-def _fullest(host: HostView) -> float | None:
-    known = (pool.reading.full for pool in PHP_FPM.rates(host.rates))
-    return max((full for full in known if full is not None), default=None)
 
 
 class FpmPanel(ServerPanel[FpmPool]):
@@ -29,7 +23,7 @@ class FpmPanel(ServerPanel[FpmPool]):
     KIND = PHP_FPM
     KEY = PHP_FPM.name
     TAB: Translatable = "php-fpm"
-    CURVES = (Curve("fpm.full", _fullest, "children busy, 0 to 100 %"),)
+    CURVES = (Curve("fpm.full", fullest(PHP_FPM), "children busy, 0 to 100 %"),)
 
     def records(self, view: View) -> Sequence[ServerRates[FpmPool]]:
         return sorted(PHP_FPM.rates(view.rates), key=lambda found: _order(found.reading))

@@ -1,10 +1,11 @@
 """What the panels of all kinds of servers have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from loadtop.model import State
 from loadtop.model.server import ServerReading
+from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import AnyKind
 from tui.drawing.line import Line, Role
@@ -25,6 +26,16 @@ def fullness(percent: float | None) -> Role:
 
 def is_full(percent: float | None) -> bool:
     return percent is not None and percent >= FULL_PCT
+
+
+def fullest(kind: AnyKind) -> Callable[[HostView], float | None]:
+    """How full the fullest server of a kind is, in percent."""
+
+    def value(host: HostView) -> float | None:
+        known = (each.reading.full for each in kind.rates(host.rates))
+        return max((full for full in known if full is not None), default=None)
+
+    return value
 
 
 class ServerPanel(Panel, Generic[R]):

@@ -15,7 +15,7 @@ from loadtop.analysis.totals.timeline import Span, Timeline
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Translatable, duration, tr
 from loadtop.model import HostSample, LoadSample, State
-from loadtop.model.histogram import percentile
+from loadtop.model.histogram import percentile_ms
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
@@ -88,7 +88,7 @@ class History:
         measured = snapshot.measured
         rates, load = measured.load_rates, measured.load
         self.rps.append(None if rates is None else rates.rps)
-        self.p99.append(latency_ms(snapshot, 99.0))
+        self.p99.append(percentile_ms(load, 99.0))
         for host in measured.hosts:
             self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at, self._curves)
         self._add_evidence(snapshot)
@@ -119,14 +119,6 @@ class History:
             self.unseen[-1] = (self.unseen[-1][0], snapshot.at)
         else:
             self.unseen.append((start, snapshot.at))
-
-
-def latency_ms(snapshot: Snapshot | None, percent: float) -> float | None:
-    """A percentile of the interval's response times in ms; ``None`` where no request ended in it."""
-    load = None if snapshot is None else snapshot.load
-    if load is None or load.latencies is None or load.latencies.total.count == 0:
-        return None
-    return percentile(load.latencies.total, percent) / 1000.0
 
 
 def cpu_parts(cpu: CpuShares) -> tuple[float, float, float, float]:
