@@ -52,7 +52,7 @@ class StatusClient:
         limit = aiohttp.ClientTimeout(total=timeout_s)
         try:
             async with session.get(url, timeout=limit, allow_redirects=False, ssl=not _is_loopback(url)) as response:
-                text = _text(await _read(response.content), response.charset or "utf-8")
+                text = await _text(response)
                 took_s = time.perf_counter() - began
                 kind = short(response.content_type, LONGEST_TEXT)
                 return Page(without_credentials(url), response.status, kind, text, took_s)
@@ -101,20 +101,16 @@ class StatusClient:
             return self._session
 
 
-async def _read(content: "aiohttp.StreamReader") -> bytes:
+async def _text(response: "aiohttp.ClientResponse") -> str:
     body = bytearray()
-    async for chunk in content.iter_any():
+    async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > _LIMIT_BYTES:
             break
-    return bytes(body[:_LIMIT_BYTES])
-
-
-def _text(body: bytes, charset: str) -> str:
     try:
-        return body.decode(charset, "replace")
+        return body[:_LIMIT_BYTES].decode(response.charset or "utf-8", "replace")
     except LookupError:
-        return body.decode("utf-8", "replace")
+        return body[:_LIMIT_BYTES].decode("utf-8", "replace")
 
 
 def _is_loopback(url: str) -> bool:

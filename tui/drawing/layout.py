@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from textual.geometry import Region
 
@@ -93,15 +93,11 @@ def bands_for(width: int, height: int, servers: Sequence[str], *, command: bool 
     """
     fitting = (bands for least, bands in ARRANGEMENTS if width >= least and _least_rows(bands) <= height - 2)
     bands: Sequence[Band] = next(fitting, NARROW)
-    found = [replace(band, panels=_with_servers(band.panels, servers)) for band in bands]
+    found: list[Band] = []
+    for band in bands:
+        places = (servers if p == EACH_SERVER else [p.replace(SERVERS, "/".join(servers))] for p in band.panels)
+        found.append(replace(band, panels=tuple(chain.from_iterable(places))))
     return [found[0], COMMAND, *found[1:]] if command else found
-
-
-def _with_servers(panels: Sequence[str], servers: Sequence[str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for place in panels:
-        found += servers if place == EACH_SERVER else [place.replace(SERVERS, "/".join(servers))]
-    return tuple(found)
 
 
 def chosen_panels(bands: Iterable[Band], known: Collection[str], recent: Sequence[str]) -> list[Band]:

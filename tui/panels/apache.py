@@ -33,10 +33,6 @@ _RUN = re.compile(r"(.)\1{0,9999}")
 _UNKNOWN: tuple[Translatable, Role] = ("unknown", Role.WARN)
 
 
-def role_of(letter: str) -> Role:
-    return _SLOTS.get(letter, _UNKNOWN)[1]
-
-
 def counted(scoreboard: str) -> list[tuple[str, int]]:
     """Letters with their numbers, in the order of drawing; unknown letters first."""
     letters = sorted(set(scoreboard), key=lambda letter: (_ORDER.find(letter), letter))
@@ -52,7 +48,8 @@ def slots(scoreboard: str, cells: int, rows: int) -> list[Line]:
         groups = _scaled(groups, len(scoreboard), room)
     drawn = "".join(letter * number for letter, number in groups)
     starts = range(0, min(len(drawn), room), cells)
-    return [tuple([Span(run[0], role_of(run[1])) for run in _RUN.finditer(drawn, at, at + cells)]) for at in starts]
+    runs = (_RUN.finditer(drawn, at, at + cells) for at in starts)
+    return [tuple(Span(run[0], _SLOTS.get(run[1], _UNKNOWN)[1]) for run in row) for row in runs]
 
 
 def legend(scoreboard: str, cells: int, rows: int) -> list[Line]:
@@ -101,18 +98,16 @@ class ApachePanel(ServerPanel[ApacheStatus]):
         page = records[0].reading
         if not page.capacity:
             return self.words(tr("The status page shows no scoreboard: is it mod_status?"), cells, rows)
-        lines = [self._busy(page, cells), *slots(page.scoreboard, cells, max(1, min(8, rows - 2)))]
+        taken, digits = page.busy + page.graceful, len(str(page.capacity))
+        role = Role.BAD if is_full(page.full) else Role.VALUE
+        head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))
+        lines = [(*head, *gauge(page.full, cells - length(head), fullness(page.full), self.glyphs))]
+        lines += slots(page.scoreboard, cells, max(1, min(8, rows - 2)))
         return lines + legend(page.scoreboard, cells, max(1, min(2, rows - len(lines))))
 
     def graph(self, view: View, records: Sequence[ServerRates[ApacheStatus]], cells: int, rows: int) -> list[Line]:
         most = records[0].reading.capacity
         return self.past(self.CURVES[0], view, cells, rows, most=most) if most else []
-
-    def _busy(self, page: ApacheStatus, cells: int) -> Line:
-        taken, digits = page.busy + page.graceful, len(str(page.capacity))
-        role = Role.BAD if is_full(page.full) else Role.VALUE
-        head = line(tr("busy "), Span(f"{taken:>{digits}d}", role), tr(" of {all}  ", all=page.capacity))
-        return (*head, *gauge(page.full, cells - length(head), fullness(page.full), self.glyphs))
 
     @classmethod
     def help_lines(cls) -> list[Line]:

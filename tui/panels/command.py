@@ -83,6 +83,8 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         self.set_interval(LOOK_S, self._look)
 
     def on_key(self, event: events.Key) -> None:
+        page = max(1, self._terminal.screen.size[1] - 1)
+        scrolled = {"pageup": -page, "pagedown": page, "up": -1, "down": 1, "home": -1_000_000, "end": 1_000_000}
         if self.typing:
             event.stop()
             event.prevent_default()
@@ -90,9 +92,9 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
                 self.on_blur()
             else:
                 self._terminal.type(_sent(event).encode())
-        elif step := self._scroll_keys().get(event.key):
+        elif step := scrolled.get(event.key):
             event.stop()
-            self.action_scroll_by(-step)
+            self.action_scroll_by(step)
         elif event.key == "enter" and self._program.exit_code is None:
             event.stop()
             self.typing, self._back = True, 0
@@ -110,11 +112,6 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
     def action_scroll_by(self, lines: int) -> None:
         self._back = max(0, self._back - lines)
         self._draw_again()
-
-    def _scroll_keys(self) -> dict[str, int]:
-        """Lines back that each key scrolls."""
-        page = max(1, self._terminal.screen.size[1] - 1)
-        return {"pageup": page, "pagedown": -page, "up": 1, "down": -1, "home": 1_000_000, "end": -1_000_000}
 
     def _look(self) -> None:
         over = self._program.exit_code is not None

@@ -26,7 +26,10 @@ class FpmPanel(ServerPanel[FpmPool]):
     CURVES = (Curve("fpm.full", fullest(PHP_FPM), "children busy, 0 to 100 %"),)
 
     def records(self, view: View) -> Sequence[ServerRates[FpmPool]]:
-        return sorted(PHP_FPM.rates(view.rates), key=lambda found: _order(found.reading))
+        return sorted(
+            PHP_FPM.rates(view.rates),
+            key=lambda pool: (-(pool.reading.listen_queue or 0), -(pool.reading.full or 0.0), pool.reading.pool),
+        )
 
     def title(self, view: View) -> Line:
         pools = self.records(view)
@@ -63,7 +66,3 @@ class FpmPanel(ServerPanel[FpmPool]):
         if spare >= _GAUGE - 2:
             spans += [Span("  "), *gauge(full, spare, fullness(full), self.glyphs)]
         return tuple(spans)
-
-
-def _order(pool: FpmPool) -> tuple[int, float, str]:
-    return -(pool.listen_queue or 0), -(pool.full or 0.0), pool.pool

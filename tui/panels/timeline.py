@@ -105,7 +105,13 @@ class TimePanel(Panel):
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         letters = strip(self._names(view, cells), self.glyphs)
-        return [letters, self._notes(view, cells)] if rows > 1 else [letters]
+        if rows < 2:
+            return [letters]
+        known = [(at, f"{self.glyphs.up} {safe(text)}") for at, text in view.history.marks]
+        if len(view.history.steps) > 1:
+            known += [(at, tr("step {step}", step=step)) for at, step in view.history.steps]
+        noted = notes(sorted(known), cells, _per_cell(view, cells), self.glyphs.ellipsis)
+        return [letters, line(Span(noted, Role.ACCENT))]
 
     def _names(self, view: View, cells: int) -> list[str | None]:
         """The verdict of each cell; kept for the tag and the content of one view."""
@@ -135,12 +141,6 @@ class TimePanel(Panel):
             elif floor and place < cells + 2:
                 below[place] = self.glyphs.up
         return "".join(above), "".join(below)
-
-    def _notes(self, view: View, cells: int) -> Line:
-        known = [(at, f"{self.glyphs.up} {safe(text)}") for at, text in view.history.marks]
-        if len(view.history.steps) > 1:
-            known += [(at, tr("step {step}", step=step)) for at, step in view.history.steps]
-        return line(Span(notes(sorted(known), cells, _per_cell(view, cells), self.glyphs.ellipsis), Role.ACCENT))
 
     def _cells(self) -> int:
         return 1 if self.placement is None else self.placement.inner[0] - 2

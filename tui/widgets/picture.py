@@ -33,7 +33,8 @@ DOT = 3.0  # diameter of a dot in pixels
 FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK JP', monospace"
 _SHADES = {"░": 0.25, "▒": 0.45, "▓": 0.7}
 _DASHES = {"━": 1, "╍": 2, "┅": 3, "┉": 4}
-_SHAPES = {*_SHADES, *_DASHES, *UNICODE.steps[1:], *UNICODE.junctions[1:]}
+_BRAILLE = {chr(0x2800 + bits): bits for bits in range(1, 256)}
+_SHAPES = {*_SHADES, *_DASHES, *_BRAILLE, *UNICODE.steps[1:], *UNICODE.junctions[1:]}
 
 
 def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
@@ -73,14 +74,10 @@ def _row(strip: Strip, y: float) -> Iterator[str]:
             yield _rect(cells[0][0], y, WIDE * len(cells), HIGH, f' fill="{ground}"')
         weight, faded = ' font-weight="bold"' if style.bold else "", ' opacity="0.60"' if style.dim else ""
         yield f'<g color="{colour}" fill="{colour}"{weight}{faded}>'
-        for shaped, part in groupby(cells, key=lambda cell: cell[1] if _is_shape(cell[1]) else ""):
+        for shaped, part in groupby(cells, key=lambda cell: cell[1] if cell[1] in _SHAPES else ""):
             run_cells = list(part)
             yield from _shape(shaped, run_cells[0][0], y, len(run_cells)) if shaped else _words(run_cells, y)
         yield "</g>"
-
-
-def _is_shape(character: str) -> bool:
-    return bool(character) and (character in _SHAPES or "\u2801" <= character <= "\u28ff")
 
 
 def _words(cells: list[tuple[float, str]], y: float) -> Iterator[str]:
@@ -109,8 +106,8 @@ def _shape(character: str, x: float, y: float, cells: int) -> Iterator[str]:
         dash = WIDE / _DASHES[character]
         for index in range(cells * _DASHES[character]):
             yield _rect(x + dash * (index + 0.15), y + HIGH / 2 - 2, dash * 0.7, 4)
-    elif "\u2801" <= character <= "\u28ff":
-        yield _dots(ord(character) - 0x2800, x, y, cells)
+    elif character in _BRAILLE:
+        yield _dots(_BRAILLE[character], x, y, cells)
     else:
         sides = UNICODE.junctions.index(character)
         for cell in range(cells):

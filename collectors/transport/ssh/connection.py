@@ -269,7 +269,12 @@ class SshLine:
             before, found, rest = text.partition(begin) if self.pss_asked else (text, "", "")
             whole, newline, last = before.rpartition("\n")
             for line in filter(str.strip, whole.splitlines()):
-                self._note(clean(line[:_LINE_BYTES]))
+                message = clean(line[:_LINE_BYTES])
+                if "open failed" in message:
+                    self.refusal = message
+                else:
+                    self._noted += 1
+                    self.messages.append(message)
             if not found:
                 return newline + last  # the line end may be the beginning of a mark
             printed, ended, after = rest.partition(f"\n#{self.pss_asked}.\n")
@@ -278,13 +283,6 @@ class SshLine:
             self._pss.update(frames.parse_pss(printed))
             self.pss_asked = ""
             text = after
-
-    def _note(self, message: str) -> None:
-        if "open failed" in message:
-            self.refusal = message
-        else:
-            self._noted += 1
-            self.messages.append(message)
 
 
 async def run_ssh(command: Sequence[str]) -> tuple[int, str]:
