@@ -105,6 +105,7 @@ class ProcessStat:
 class Texts(Protocol):
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         """The texts of files now, by path. Raises :class:`~collectors.errors.TransportError`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +178,11 @@ class Connection(Protocol):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """A page, fetched from that machine. Raises :class:`~collectors.errors.FetchError`."""
+        ...
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """All that ``HOST:PORT`` or a unix socket (a path) answers. Raises :class:`~collectors.errors.FetchError`."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -191,6 +194,7 @@ class Transport(Connection, Protocol):
 
     async def read(self, request: Request) -> Reading:
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,24 +213,31 @@ class Machine(Texts, Connection, Protocol):
 
     async def sample(self) -> HostSample:
         """Everything but servers' pages, with an empty name. Raises :class:`~collectors.errors.TransportError`."""
+        ...
 
     def servers(self, group: str) -> tuple[int, ...]:
         """The first process of each running server of a group, as of the newest sample."""
+        ...
 
     def tested(self, group: str) -> tuple[int, ...]:
         """The same without those that were set aside."""
+        ...
 
     def set_aside(self, pids: frozenset[int]) -> None:
         """Take the servers with these first processes for others than those under test from the next sample on."""
+        ...
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         """Where a process listens, as far as that may be read."""
+        ...
 
     def follow(self, path: str) -> None:
         """Read a file with every sample from now on."""
+        ...
 
     def followed(self, path: str) -> str | Missing:
         """The text of such a file in the newest sample."""
+        ...
 
 
 class Outcomes:
