@@ -28,6 +28,7 @@ from loadtop.rates.records import (
     ProcessRates,
     TcpRates,
 )
+from loadtop.servers.registry import KINDS
 
 FACTS = HostFacts("web1", "local", "Linux", "6.1", cores=2)
 SAMPLE = HostSample(
@@ -65,7 +66,7 @@ def host(sample: dict[str, Any] | None = None, role: str = "target", **rates: An
 
 def measured(*hosts: HostView, load: dict[str, Any] | None = None, **rates: Any) -> Measured:
     frame = Frame(1, 1.0, 1.0, replace(LOAD, **load or {}), tuple(each.state for each in hosts))
-    return Measured(frame, replace(LOAD_RATES, **rates), hosts)
+    return Measured(frame, replace(LOAD_RATES, **rates), hosts, kinds=KINDS)
 
 
 def of_host(verdict: Verdict, view: HostView, **interval: Any) -> Assessment:

@@ -10,17 +10,25 @@ from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.forecast import LEAST_INTERVALS, MOST_INTERVALS, Forecaster, Use, served
 from loadtop.model import LOADTOP, OTHER, CgroupLimits, Latencies, LoadState, Role
 from loadtop.model.histogram import distribution
+from loadtop.model.server import ServerReading
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import GeneratorRates, NetworkRates
+from loadtop.rates.records import GeneratorRates, NetworkRates, ServerRates
+from loadtop.servers.nginx.record import NginxStatus
+from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.interval import busy, group, host, measured, process
 
 USED = (20.0, 22.0, 24.0, 26.0, 28.0)
 
 
 def foretold(
-    uses: Iterable[float] = USED, *, rps: float = 100.0, capacity: float = 100.0, calm: bool = True, **changes: Any
+    uses: Iterable[float | None] = USED,
+    *,
+    rps: float = 100.0,
+    capacity: float = 100.0,
+    calm: bool = True,
+    **changes: Any,
 ) -> Forecast | None:
-    """The forecast after intervals in which so much of a pool was used."""
+    """The forecast after intervals in which so much of a pool was used; ``None``: not measured."""
     now: dict[str, Use] = {}
 
     def demands(_: Measured, __: HostView, ___: bool) -> Mapping[str, Use]:
@@ -28,8 +36,9 @@ def foretold(
 
     forecaster, found = Forecaster([demands]), None
     for used in uses:
-        now["pool"] = Use(used, capacity)
+        now |= {} if used is None else {"pool": Use(used, capacity)}
         found = forecaster.add(measured(host(cpu=None), rps=rps, **changes), calm=calm)
+        now.clear()
     return found
 
 
@@ -54,6 +63,7 @@ def test_the_range_is_at_most_half() -> None:
     ("uses", "changes"),
     [
         (USED[1:], {}),
+        ((*USED[1:], None), {}),
         (USED, {"calm": False}),
         (USED, {"rps": 0.0}),
         (USED, {"load": {"state": LoadState.DONE}}),
@@ -71,10 +81,39 @@ def test_nothing_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None
 
 @pytest.mark.parametrize(
     ("uses", "changes"),
-    [([10.0] * 5, {}), ([99.0] * 5, {}), (USED, {"broken": {"receive": 5.0}}), (USED, {"non_2xx_share": None})],
+    [
+        *(([12.5] * 5, {"capacity": 125.0}), ([99.0] * 5, {}), ((None, *USED), {}), (USED, {"rps": 0.5})),
+        *((USED, {"broken": {"receive": 5.0}}), (USED, {"non_2xx_share": None})),
+    ],
 )
 def test_something_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None:
     assert foretold(uses, **changes) is not None
+
+
+@pytest.mark.parametrize(("each", "said"), [(0.02, True), (0.0125, False)])
+def test_of_a_resource_that_was_hardly_used_nothing_is_said(each: float, said: bool) -> None:
+    """Though it would be full within ten times the throughput, which was lower for most of the time."""
+    forecaster, found = Forecaster([lambda *_: {"pool": Use(each * rps, 100.0)}]), None
+    for rps in [10.0] * 20 + [1000.0] * 5:
+        found = forecaster.add(measured(host(cpu=None), rps=rps), calm=True)
+    assert (found is not None) is said
+
+
+@pytest.mark.parametrize(
+    ("hosts", "alone"), [(["fpm nginx"], True), (["fpm", "nginx"], True), (["fpm", "fpm"], False), (["nginx"], False)]
+)
+def test_whether_a_pool_of_workers_is_the_only_one(hosts: list[str], alone: bool) -> None:
+    pool = FpmPool("www", "static", 0, 0, 511, 4, 1, 5, 0, None, 5)
+    servers: dict[str, ServerReading] = {"fpm": pool, "nginx": NginxStatus("http://x/", 1, 0, 1, 0, 1, 1, 1)}
+    told: set[bool] = set()
+
+    def demands(_: Measured, __: HostView, only: bool) -> Mapping[str, Use]:
+        told.add(only)
+        return {}
+
+    views = [host(servers={name: (ServerRates(servers[name], {}),) for name in names.split()}) for names in hosts]
+    Forecaster([demands]).add(measured(*views, rps=100.0), calm=True)
+    assert told == {alone}
 
 
 def test_far_intervals_are_forgotten_and_errors_forget_all() -> None:
@@ -146,9 +185,8 @@ def test_of_the_processor_the_quieter_half_counts_and_the_rest_is_there_beside_i
     for share in (30.0, 30.0, 30.0, 30.0, 40.0, 50.0, 50.0, 50.0, 50.0):
         found = forecaster.add(measured(host(cpu=busy(share)), rps=100.0), calm=True)
     assert found is not None
-    # 0.6 of two cores for 100 requests/s (the quieter half of the middle: 0.6, 0.6, 0.6, 0.8), the median beside it.
-    demand = (0.6 + 0.6 + 0.6) / 3 / 100
-    assert found.rps == pytest.approx((2.0 - 0.2) / demand, rel=0.06)
+    # Of two cores, 0.65 for 100 requests/s (the quieter half of the middle: 0.6, 0.6, 0.6, 0.8); 0.15 beside it.
+    assert found.rps == pytest.approx((2.0 - 0.15) / 0.65 * 100)
 
 
 @pytest.mark.parametrize(
@@ -169,5 +207,5 @@ def test_of_the_processor_the_quieter_half_counts_and_the_rest_is_there_beside_i
 def test_how_many_are_served(
     rps: float | None, milliseconds: float | None, shown: int, alone: bool, busy_now: float
 ) -> None:
-    latencies = None if milliseconds is None else Latencies(distribution([round(1000 * milliseconds)]))
+    latencies = None if milliseconds is None else Latencies(distribution([round(1000 * milliseconds)] * 3))
     assert served(measured(load={"latencies": latencies}, rps=rps), shown, alone=alone) == pytest.approx(busy_now)
