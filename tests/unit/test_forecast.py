@@ -93,7 +93,12 @@ def test_something_is_said(uses: Iterable[float], changes: dict[str, Any]) -> No
 @pytest.mark.parametrize(("each", "said"), [(0.02, True), (0.0125, False)])
 def test_of_a_resource_that_was_hardly_used_nothing_is_said(each: float, said: bool) -> None:
     """Though it would be full within ten times the throughput, which was lower for most of the time."""
-    forecaster, found = Forecaster([lambda *_: {"pool": Use(each * rps, 100.0)}]), None
+
+    def demands(now: Measured, _: HostView, __: bool) -> Mapping[str, Use]:
+        rps = None if now.load_rates is None else now.load_rates.rps
+        return {"pool": Use(each * (rps or 0.0), 100.0)}
+
+    forecaster, found = Forecaster([demands]), None
     for rps in [10.0] * 20 + [1000.0] * 5:
         found = forecaster.add(measured(host(cpu=None), rps=rps), calm=True)
     assert (found is not None) is said

@@ -27,7 +27,7 @@ SEEN = ServerSeen("Apache", "web1", 8080, "/")
 LATE = GeneratorRates(50.0, 50.0, 1, 0.0, 0.0, 0.0)
 
 
-def serving(*readings: ServerReading, kind: Kind, sample: dict[str, Any] | None = None, **rates: Any) -> HostView:
+def serving(*readings: ServerReading, kind: Kind[Any], sample: dict[str, Any] | None = None, **rates: Any) -> HostView:
     """A machine with these servers; ``per_second`` are the rates of their counters."""
     per_second = rates.pop("per_second", {})
     servers = tuple(rated(reading, **per_second) for reading in readings)
@@ -320,7 +320,7 @@ class TestNginx:
 
 
 @pytest.mark.parametrize("kind", [APACHE, PHP_FPM, HAPROXY, NGINX])
-def test_a_machine_without_this_server(kind: Kind) -> None:
+def test_a_machine_without_this_server(kind: Kind[Any]) -> None:
     view = host()
     for verdict in kind.verdicts:
         assert verdict.of_host is not None

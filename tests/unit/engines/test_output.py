@@ -54,11 +54,12 @@ async def test_output_is_passed_on_and_read_line_by_line(ends: tuple[int, int]) 
     os.write(forwarder.command_end, b"one\r50 %\rtw\x1b[1mo\npassword: ")
     passed = await asyncio.to_thread(_read_until, ours, b"password: ")  # a prompt, though its line has no end
     assert passed == (b"one\r50 %\rtw\\x1b[1mo\npassword: " if os.isatty(its) else b"one\r50 %\rtw\x1b[1mo\npassword: ")
-    os.write(forwarder.command_end, b"x" * 70_000)
+    last = b"x" * 70_000 + b"\nend"
+    os.write(forwarder.command_end, last)
     os.close(forwarder.command_end)
-    assert await asyncio.to_thread(_read_until, ours, b"x" * 70_000) == b"x" * 70_000
+    assert await asyncio.to_thread(_read_until, ours, last) == last
     await forwarder.drained(30)
-    assert [line[:20] for line in lines] == ["one", "50 %", "two", "password: " + "x" * 10]
+    assert [line[:20] for line in lines] == ["one", "50 %", "two", "password: " + "x" * 10, "end"]
 
 
 async def test_a_reader_that_closes_ends_the_pipe_of_the_command() -> None:
