@@ -21,12 +21,12 @@ check-fast: setup ## before each commit: lint, types, unit tests, the cockpit
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
 test: check-fast servers engines ## the same, and everything against real servers (PYTEST_ARGS="-k word")
-	@$(MAKE) --no-print-directory --jobs pyright test-properties test-servers
+	@$(MAKE) --no-print-directory --jobs test-properties test-servers
 	@scripts/test.sh alone $(PYTEST_ARGS)
 
 test-all: test test-rest ## the same, and all parts of test-rest
 
-test-rest: test-packaging lab-short test-engines fuzz
+test-rest: pyright test-packaging lab-short test-engines fuzz
 
 test-fast: setup
 	@scripts/test.sh fast $(PYTEST_ARGS)

@@ -92,7 +92,7 @@ def test_sessions_are_listed(web: Apache, state: Path) -> None:
 def test_no_password_is_in_a_process_list(apache: ApacheFactory, state: Path) -> None:
     server = apache(mpm="prefork", php="mod", pages=WAITING)
     with started("-t", "20", "-q", "-H", "Cookie: token=hunter2", f"{server.url}page.php") as program:
-        assert wait_until(lambda: served(server) > 3, 10)
+        assert wait_until(lambda: served(server) > 3)
         workers = children(program.pid)
         assert workers
         for pid in workers:
@@ -148,7 +148,7 @@ class TestTroubles:
     def test_a_server_that_dies_in_the_middle(self, apache: ApacheFactory) -> None:
         server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
         with started("-t", "30", "-c", "3", "--json", "-", f"{server.url}page.php") as program:
-            assert wait_until(lambda: served(server) > 10, 10)
+            assert wait_until(lambda: served(server) > 10)
             server.kill()
             out, _ = program.communicate(timeout=20)
         assert program.returncode == 3
@@ -191,7 +191,7 @@ class TestTroubles:
 
 def test_nohup_lets_it_go_on(web: Apache) -> None:
     with started("-t", "2", "--rate", "50", "-q", "--no-record", web.url, before=["nohup"]) as program:
-        assert wait_until(lambda: bool(children(program.pid)), 10)
+        assert wait_until(lambda: bool(children(program.pid)))
         program.send_signal(signal.SIGHUP)
         out, _ = program.communicate(timeout=20)
     assert program.returncode == 0

@@ -51,9 +51,7 @@ def print_report_at_end(tmp_path: Path) -> Path:
 
 def told_by_locust(own: Path) -> dict[str, float]:
     """Return the values of all requests in its report, by their places in our summary."""
-    assert wait_until(lambda: "Error report" in own.read_text() and own.read_text().endswith("\n\n"), 10), (
-        own.read_text()
-    )
+    assert wait_until(lambda: "Error report" in own.read_text() and own.read_text().endswith("\n\n")), own.read_text()
     counts, percentiles = re.findall(r"^ +Aggregated +(.*)$", own.read_text(), re.MULTILINE)
     requests, failed, mean, least, most, _, rps, _ = re.findall(r"[\d.]+(?![\d.]*%)", counts)
     *shares, last = map(float, percentiles.split())
@@ -97,7 +95,7 @@ def test_our_plan_on_this_machine(
     # It prints whole ms, and throughput to two digits.
     assert ours.pop("rps") == pytest.approx(told.pop("rps"), abs=0.006)
     assert {place: int(value) for place, value in ours.items()} == told
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 10)
     assert not files_left()
 
     (recording,) = map(str, Path(os.environ["XDG_STATE_HOME"], "loadtop").glob("*.loadtop"))
@@ -175,7 +173,7 @@ def test_a_load_that_cannot_start_says_why(apache: ApacheFactory, mark: str, tmp
         done = loadtop("--engine", "locust", *words, url)
         assert done.returncode == code, done.stderr
         assert expected in done.stderr + done.stdout
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark), 10)
 
 
 def test_without_locust(apache: ApacheFactory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ async def test_a_refused_connection(keepalive: bool, workers: int) -> None:
     assert (
         str(run.last.message) == f"connection refused by 127.0.0.1:{port}: is the server running on 127.0.0.1:{port}?"
     )
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 10, "no time limit was waited for"
 
 
 async def test_an_unknown_host() -> None:

@@ -41,9 +41,9 @@ def test_a_fault_is_a_failed_load(
     (tmp_path / "sitecustomize.py").write_text(INJECTION.format(place=place))
     root = str(Path(__file__).parents[2])
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{root}")
-    words = ["-t", "20", "-c", "2", "-s", "1", "--headless", "--no-record", server.url]
+    words = ["-t", "80", "-c", "2", "-s", "1", "--headless", "--no-record", server.url]
     done = subprocess.run(
-        [sys.executable, "-m", "loadtop", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=15
+        [sys.executable, "-m", "loadtop", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 3, done.stderr
     assert "RuntimeError: injected (sitecustomize.py:" in done.stderr

@@ -15,8 +15,7 @@ from loadtop.pipeline.feed import SetRate, StopLoad
 from tests.loads.running import plan, run_load, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 
-pytestmark = pytest.mark.alone("measures when requests are sent")
-
+alone = pytest.mark.alone("measures when requests are sent")
 BOTH = pytest.mark.parametrize("keepalive", [True, False])
 STALL_S = 0.3
 PERIOD_S = 1.5
@@ -50,6 +49,7 @@ async def test_the_number_of_requests_can_be_limited() -> None:
     assert run.last.requests == len(server.heads) == 123
 
 
+@alone
 async def test_arrivals_are_evenly_spread() -> None:
     times: list[float] = []
 
@@ -64,6 +64,7 @@ async def test_arrivals_are_evenly_spread() -> None:
     assert gaps[len(gaps) // 2] == pytest.approx(0.01, rel=0.1)
 
 
+@alone
 async def test_what_a_full_server_keeps_waiting_is_late_and_in_the_end_unsent() -> None:
     async with scripted(pause_s=0.05) as server:
         # Two connections serve 40 of 200 requests/s; every other arrival waits longer.
@@ -95,6 +96,7 @@ def stalling() -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitab
     return handle
 
 
+@alone
 async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> None:
     async with scripted(handler=stalling()) as server:
         opened = await run_load(open_plan(server.url, 100, seconds=2.2 * PERIOD_S, most=10, keepalive=True))
@@ -107,6 +109,7 @@ async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> 
     assert opened.last.requests == pytest.approx(220 * PERIOD_S, abs=3), "after a stall it catches up and goes on"
 
 
+@alone
 async def test_the_rate_changes_while_it_runs() -> None:
     async with scripted() as server:
         counts: list[int] = []

@@ -103,7 +103,7 @@ async def test_every_action_is_asked_for_in_three_ways(appearance: Appearance, m
 
     monkeypatch.setattr(app, "run_action", ask)
     places = {key.action: first for key, first, _ in arrange(200)}
-    async with app.run_test(size=(200, 60)) as pilot:
+    async with app.run_test(size=(200, 30)) as pilot:
         await pilot.pause()
         for key in KEYS:
             if key.action == "palette":
@@ -113,7 +113,7 @@ async def test_every_action_is_asked_for_in_three_ways(appearance: Appearance, m
                 await pilot.press(name)
                 assert asked.pop() == wanted
             if key.footer:
-                await pilot.click(offset=(places[key.action], 59))
+                await pilot.click(offset=(places[key.action], 29))
                 assert asked.pop() == key.action
             await pilot.press("colon", *key.help[:8], "enter")
             assert asked.pop() == key.action
@@ -121,7 +121,7 @@ async def test_every_action_is_asked_for_in_three_ways(appearance: Appearance, m
             await pilot.press(way)
             assert next(iter(app.screen.query(Palette)), None) is not None
             await pilot.press("escape")
-        await pilot.click(offset=(places["palette"], 59))
+        await pilot.click(offset=(places["palette"], 29))
         assert next(iter(app.screen.query(Palette)), None) is not None
     assert asked == []
 
@@ -132,7 +132,7 @@ async def test_what_an_action_leads_to(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     recorded = Recorded(appearance, monkeypatch)
-    async with recorded.app.run_test(size=(200, 60), message_hook=recorded.hear) as pilot:
+    async with recorded.app.run_test(size=(200, 30), message_hook=recorded.hear) as pilot:
         await pilot.pause()
         await pilot.press(key.key.split(",")[0])
         happened = recorded.shown()

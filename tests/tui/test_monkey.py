@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from textual import events
 from textual.driver import Driver
 from textual.geometry import Size
@@ -23,7 +24,7 @@ from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.widgets.keybar import KEYS
 
-EVENTS = int(os.environ.get("LOADTOP_MONKEY", "1200"))
+EVENTS = int(os.environ.get("LOADTOP_MONKEY", 12 * settings().max_examples))
 SEED = int(os.environ.get("LOADTOP_MONKEY_SEED", "7"))
 SIZES = [(80, 24), (120, 40), (60, 20), (200, 60), (20, 5), (1, 1), (300, 12), (24, 80), (7, 90)]
 KEPT_OUT = {"q", "ctrl+c", "ctrl+q", "ctrl+z"}
@@ -80,6 +81,7 @@ class Monkey:
         self._app.post_message(events.Resize(size, size))
 
 
+@pytest.mark.hypothesis  # no property of one input, but made-up examples as well
 async def test_monkey(appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 0.005)

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fake_feed import FakeFeed
+from tests.tui.scenes import moments
 from tui.apps.cockpit import Cockpit
 from tui.apps.terminal import TerminalDriver
 
@@ -169,9 +170,9 @@ def test_a_signal_to_go_on_begins_nothing_twice(window: Window) -> None:
     assert window.wait_for_end() < 2.0
 
 
-async def test_what_is_no_terminal_is_not_read_for_keys(feed_of: Callable[[str], FakeFeed]) -> None:
+async def test_what_is_no_terminal_is_not_read_for_keys() -> None:
     """As in a script's loop over a file, or in a job: its end would be read over and over, with a whole core."""
-    driver = TerminalDriver(Cockpit(feed_of("headroom")))
+    driver = TerminalDriver(Cockpit(FakeFeed(moments("headroom"))))
     driver.fileno = os.open(os.devnull, os.O_RDONLY)
     reader = threading.Thread(target=driver.run_input_thread, daemon=True)
     reader.start()
