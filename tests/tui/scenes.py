@@ -231,8 +231,11 @@ class Story:
         for index in range(scene.slots and scene.busy + 4):
             ticks = self._count(f"{name}h{index}", 2 * (scene.user + scene.system) / max(1, scene.busy + 4))
             state = "D" if scene.swap_in_kb and index % 2 else ("R" if index < scene.running else "S")
+            wait_ns = round(self.at * 3e7) * (index % 4)
             found.append(
-                Process(1200 + index, "apache2", "httpd", state, 1, ticks, 4000 + index, 14_200 + 90 * index, 9_320)
+                Process(
+                    1200 + index, "apache2", "httpd", state, 1, ticks, 4000 + index, 14_200 + 90 * index, 9_320, wait_ns
+                )
             )
         found.append(Process(907, "mariadbd", OTHER, "S", 28, self._count(name + "db", 7), 900, 81_000, 79_000))
         return tuple(found)

@@ -38,6 +38,17 @@ def test_columns_of_processes_are_aligned(appearance: Appearance, cells: int, na
     assert all(len(line) <= cells for line in servers)
 
 
+def test_waits_for_a_processor_have_a_column_where_no_name_is_cut_for_it(appearance: Appearance) -> None:
+    def lines(cells: int) -> list[str]:
+        return [text_of(line) for line in ProcessPanel(appearance).content(view_of("swap"), cells, 60)]
+
+    assert "wait%" not in lines(74)[0]
+    head, *rows = lines(75)
+    end = head.index("wait%") + 5
+    assert {row[:end].split()[-1] for row in rows if "apache2" in row} == {"0", "3", "6", "9"}
+    assert {row[:end].split()[-1] for row in rows if "mariadbd" in row} == {"-"}
+
+
 @given(st.integers(24, 120))
 def test_columns_of_servers_are_aligned(appearance: Appearance, cells: int) -> None:
     view = view_of("servers")

@@ -40,6 +40,7 @@ COLUMNS = (  # each begins with a blank, in which the arrow of the column that o
     Column("thr", 5, WIDE, order=lambda p: -p.process.threads),
     Column("cpu%", 5, order=lambda p: -int((p.cpu or 0.0) / BUCKET_PCT)),
     Column("", 11, WIDE),
+    Column("wait%", 6, 75, order=lambda p: -int((p.wait or 0.0) / BUCKET_PCT)),  # 75: names still have their 15 letters
     Column("rss", 7, 29, order=lambda p: -(p.process.rss_kb // BUCKET_KB)),
     Column("pss", 7, 36, order=lambda p: -((p.process.pss_kb or 0) // BUCKET_KB)),
     Column("group", 9, WIDE, order=lambda p: PROCESS_GROUPS.index(p.process.group)),
@@ -49,7 +50,7 @@ COLUMNS = (  # each begins with a blank, in which the arrow of the column that o
 LEFT = ("group", "name")  # columns of text
 
 ORDERS = {column.name: column.order for column in COLUMNS if column.order is not None}
-CYCLE = ("cpu%", "rss", "pss", "name", "pid")  # the columns that the key goes through
+CYCLE = ("cpu%", "wait%", "rss", "pss", "name", "pid")  # the columns that the key goes through
 
 
 class ProcessPanel(WheelScrolled, Panel):
@@ -126,6 +127,7 @@ class ProcessPanel(WheelScrolled, Panel):
             "thr": (Span(f"{process.threads:5d}", Role.DIM),),
             "cpu%": (Span(percent(rates.cpu, 5), Role.VALUE),),
             "": (Span(" "), *bar),
+            "wait%": (Span(percent(rates.wait, 6)),),
             "rss": (Span(size(process.rss_kb, 7)),),
             "pss": (Span(size(process.pss_kb, 7), Role.DIM),),
             "group": (Span(f" {process.group:8}", Role.DIM),),

@@ -31,6 +31,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("faults ", "pages that had to be read from the disk, per second"),
     ("overflows ", "connections that found the server's accept queue full"),
     ("wait (tcp)", "closed connections that the kernel still keeps (TIME_WAIT)"),
+    ("wait%", "share of the time in which a process could run but had no processor"),
     ("rss, pss", "memory of a process; pss divides what several share"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )

@@ -145,7 +145,7 @@ def _nested(flat: Json) -> Json:
 BUSIEST = 5  # processes that belong to no server and are listed
 KEPT = 200  # other processes that are kept: the number of short-lived ones grows without a bound
 
-_GROUP = ("processes", "running", "blocked", "threads", "cpu_pct", "rss_kb_each", "pss_kb_each")
+_GROUP = ("processes", "running", "blocked", "threads", "cpu_pct", "wait_pct", "rss_kb_each", "pss_kb_each")
 _MEMORY = ("rss_kb", "pss_kb")
 
 
@@ -166,7 +166,7 @@ class ProcessTotals:
             if each.group not in (OTHER, LOADTOP):
                 count = each.processes
                 memory = (each.rss_kb / count, None if each.pss_kb is None else each.pss_kb / count)
-                values = (count, each.running, each.blocked, each.threads, each.cpu, *memory)
+                values = (count, each.running, each.blocked, each.threads, each.cpu, each.wait, *memory)
                 self._groups[each.group].add(values)
         for found in rates.processes:
             if found.process.group == OTHER and found.cpu is not None:

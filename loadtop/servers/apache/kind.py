@@ -300,6 +300,7 @@ APACHE = Kind(
         Metric("httpd.running", "httpd running", "", "neither", _processes(lambda group: group.running)),
         Metric("httpd.threads", "httpd threads", "", "neither", _processes(lambda group: group.threads)),
         Metric("httpd.cpu_pct", "httpd CPU", "% of a core", "neither", _processes(lambda group: group.cpu)),
+        Metric("httpd.wait_pct", "httpd CPU wait", "% of a core", "lower", _processes(lambda group: group.wait)),
         Metric("apache.busy", "busy workers", "slots", "neither", _first(lambda page: page.reading.busy)),
         Metric("apache.idle", "idle workers", "slots", "neither", _first(lambda page: page.reading.idle)),
         Metric("apache.keepalive", "keep-alive", "slots", "lower", _first(lambda page: page.reading.keepalive)),

@@ -92,6 +92,7 @@ def test_the_busiest_others_and_the_groups(watch: Run) -> None:
     (group,) = processes["groups"]
     assert (group["group"], group["processes"]["mean"], group["running"]["mean"]) == ("httpd", 1.0, 0.0)
     assert (group["cpu_pct"]["mean"], group["rss_kb_each"]["mean"], group["pss_kb_each"]) == (30.0, 9000.0, None)
+    assert (group["wait_pct"], watch.host["httpd"]["wait_pct"]) == (None, None)
     assert "others   backup (pid 1001) 80 % of a core" in watch.report()
 
 
