@@ -58,11 +58,7 @@ def drawn(chart: Chart, axis: Axis) -> str:
         for ink in chart.inks
     )
     shapes = [*_grid(axis, top), *_curves(chart, axis, top), *_marks(axis, BOTTOM), _cursor(BOTTOM)]
-    title = escape(f"{chart.title}, {chart.unit}")
-    return (
-        f'<figure><figcaption><b>{title}</b>{keys}</figcaption><svg viewBox="0 0 {WIDTH:.0f} {HIGH:.0f}" '
-        f'role="img" aria-label="{title}">{"".join(shapes)}</svg></figure>'
-    )
+    return _figure(f"{chart.title}, {chart.unit}", HIGH, shapes, keys)
 
 
 def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
@@ -77,15 +73,17 @@ def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
         if width > 7.5 * len(name) + 8:
             shapes.append(f'<text class="name" x="{x + 5:.1f}" y="{STRIP / 2 + 4:.0f}">{escape(name)}</text>')
     shapes += [*_marks(axis, STRIP), _cursor(STRIP)]
-    notes = "".join(
-        f'<text x="{axis.x(at):.1f}" y="{STRIP + 13:.0f}">▲ {escape(plain(text)[:40])}</text>'
-        for at, text in axis.marks
-    )
-    height, what = STRIP + (18 if axis.marks else 0), escape(tr("What was the limit"))
+    for at, text in axis.marks:
+        note = escape(plain(text)[:40])
+        shapes.append(f'<text x="{axis.x(at):.1f}" y="{STRIP + 13:.0f}">▲ {note}</text>')
+    return _figure(tr("What was the limit"), STRIP + (18 if axis.marks else 0), shapes)
+
+
+def _figure(title: str, height: float, shapes: Sequence[str], keys: str = "") -> str:
+    name = escape(title)
     return (
-        f"<figure><figcaption><b>{what}</b></figcaption>"
-        f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{what}">'
-        f"{''.join(shapes)}{notes}</svg></figure>"
+        f'<figure><figcaption><b>{name}</b>{keys}</figcaption><svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" '
+        f'role="img" aria-label="{name}">{"".join(shapes)}</svg></figure>'
     )
 
 
