@@ -49,12 +49,13 @@ class Search:
         servers: Callable[[], tuple[int, ...]],
         look: Callable[[tuple[int, ...]], Coroutine[None, None, None]],
         again_s: float = READ_AGAIN_S,
+        soon_s: float = LOOK_AGAIN_S,
     ) -> None:
-        """``again_s`` is the time between searches while everything is found."""
+        """``again_s`` is the time between searches while everything is found, ``soon_s`` while it is not."""
         self._name = name
         self._running = servers
         self._look = look
-        self._again_s = again_s
+        self._again_s, self._soon_s = again_s, soon_s
         self._task: asyncio.Task[None] | None = None
         self._started = -math.inf
         self._servers: tuple[int, ...] = ()
@@ -65,7 +66,7 @@ class Search:
         if self._task is not None and not self._task.done():
             return
         now, servers = asyncio.get_running_loop().time(), self._running()
-        if servers != self._servers or now - self._started >= (self._again_s if found else LOOK_AGAIN_S):
+        if servers != self._servers or now - self._started >= (self._again_s if found else self._soon_s):
             self._servers, self._started = servers, now
             self._task = asyncio.create_task(guarded(self._search, self._fail), name=f"search for {self._name}")
 

@@ -1,7 +1,7 @@
 """A machine near or far: how its files and pages are read, and how it is sampled."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -208,6 +208,15 @@ class Endpoint:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A process, and the group to which its name or its parents make it belong."""
+
+    pid: int
+    name: str
+    group: str
+
+
 class Machine(Texts, Connection, Protocol):
     """One machine. Calls of :meth:`sample` do not overlap; the others may run beside it."""
 
@@ -223,8 +232,13 @@ class Machine(Texts, Connection, Protocol):
         """The same without those that were set aside."""
         ...
 
-    def set_aside(self, pids: frozenset[int]) -> None:
-        """Take the servers with these first processes for others than those under test from the next sample on."""
+    def set_aside(self, pids: frozenset[int], services: frozenset[int]) -> None:
+        """Take the servers with these first processes for others than those under test from the next sample on, and
+        these processes of no known kind, with all that descend from them, for services under test."""
+        ...
+
+    def lineage(self, pid: int) -> Sequence[Member]:
+        """A process and those that it descends from, but for the first of the machine; nothing where it has ended."""
         ...
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:

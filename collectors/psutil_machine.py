@@ -48,7 +48,8 @@ class PsutilMachine:
         self.fetch, self.ask = self._client.get, exchange
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._table = ProcessTable(kinds)
-        self.servers, self.tested, self.set_aside = self._table.roots, self._table.tested, self._table.set_aside
+        self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage
+        self.set_aside = self._table.set_aside
         self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
         self._facts: model.HostFacts | None = None
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from collectors import host_names
 from collectors.machine import Endpoint, Missing, Texts, Wanted
 
-_LOCAL_ROUTES = "/proc/net/fib_trie"
-_ADDRESSES6 = "/proc/net/if_inet6"
+OWN_ADDRESSES = (Wanted("/proc/net/fib_trie"), Wanted("/proc/net/if_inet6"))
 _LOCAL = re.compile(r"\|-- ([\d.]{7,15})\n\s{0,99}/32 host LOCAL", re.ASCII)
 _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 
@@ -83,8 +82,8 @@ class Router:
         entry = Place(port=port)
         if not accepted(first, entry):
             return None
-        texts = await self._machine.texts((Wanted(_LOCAL_ROUTES), Wanted(_ADDRESSES6)))
-        own = own_addresses(texts[_LOCAL_ROUTES], texts[_ADDRESSES6])
+        texts = await self._machine.texts(OWN_ADDRESSES)
+        own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
         todo, seen = [(entry, first)], {entry}
         found: set[Endpoint] = set()
         unknown: dict[str, None] = {}

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from collectors.background import READ_AGAIN_S, Answer, Search, StatusPage
-from collectors.errors import AbsentError, FetchError, ParseError, ReadError, TransportError
+from collectors.errors import AbsentError, FetchError, ParseError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
 from collectors.machine import Machine, Page
-from collectors.under_test import UnderTest, port_of
+from collectors.places import port_of
+from collectors.under_test import UnderTest
 from loadtop.i18n import Message, Translatable
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State
 
@@ -98,7 +99,7 @@ class ServerCollector(Generic[R]):
         return tuple(records)
 
     def running(self) -> tuple[int, ...]:
-        return self.machine.servers(self.kind.group)
+        return self.machine.tested(self.kind.group)
 
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the time between samples; a page is called silent after that, or after 1 s if longer."""
@@ -173,12 +174,13 @@ class ServerCollector(Generic[R]):
         """Follow the first candidate of each server that answers."""
         urls: list[str] = []
         problems: list[ReadError] = []
+        followed = {page.url for page in self.pages}  # one that falls silent may have every worker busy
         try:
             for candidates, otherwise in await self.candidates(servers):
                 first: ReadError | None = None
                 for url in candidates:
                     problem = await self.problem_of(url)
-                    if problem is None:
+                    if problem is None or (url in followed and isinstance(problem, SilentError)):
                         urls.append(url)
                         break
                     first = first or problem
@@ -189,7 +191,7 @@ class ServerCollector(Generic[R]):
         if not servers:
             problems.append(self.no_process)
         elif not problems and not urls:
-            problems.append(AbsentError("{program} runs here, but the load does not go to it", program=self.kind.group))
+            problems.append(self._bystander)
         kept = {page.url: page for page in self.pages if page.url in urls}
         left = [page for page in self.pages if page.url not in kept]
         self.pages = [kept.get(url) or self.page(url) for url in dict.fromkeys(urls)]
@@ -204,7 +206,13 @@ class ServerCollector(Generic[R]):
 
     @property
     def no_process(self) -> AbsentError:
+        if self.machine.servers(self.kind.group):
+            return self._bystander
         return AbsentError("no {program} process here", program=self.kind.group, cause=Cause.NOTHING)
+
+    @property
+    def _bystander(self) -> AbsentError:
+        return AbsentError("{program} runs here, but the load does not go to it", program=self.kind.group)
 
     async def problem_of(self, url: str) -> ReadError | None:
         """Why a page cannot be followed. If the accept queue of its port is full, it is not asked for: that would be

@@ -1,14 +1,14 @@
 """Tells the servers under test from others on the same machine, by their place in the path of a request.
 
 A web server is under test if it listens where the load goes, or where a proxy sends that load. An application pool is
-under test if a web server under test names it. Proxies always are.
+under test if a web server under test names it. Where the processes can be followed that the requests reach, a proxy is
+under test if they reach it, and behind a service of no known kind a web server is.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from collectors.background import Search
 from collectors.config_files import Config, view_of
@@ -16,11 +16,12 @@ from collectors.errors import TransportError
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Machine
 from collectors.parsing import excerpt
+from collectors.places import behind, origin_of, port_of, serving
+from collectors.request_path import RequestPath
 from collectors.routing import Backends, Route, Router
 from loadtop.i18n import Message
 from loadtop.model import Role
 
-_ANY = ("0.0.0.0", "::")  # noqa: S104 - as read
 _SECURE_PORTS = (443, 8443)
 _MOST_ORIGINS = 6
 
@@ -53,9 +54,11 @@ class UnderTest:
         self._running_proxies: list[tuple[Kind, int]] = []
         self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
+        self._path = RequestPath(machine, target_urls, self._place)
 
     def look(self) -> None:
         if self._active:
+            self._path.look()
             self._search.go_on(found=any(server.config.found for server in self._servers.values()))
 
     def server_at(self, kind: Kind, url: str) -> Server | None:
@@ -69,7 +72,7 @@ class UnderTest:
 
     @property
     def note(self) -> Message | None:
-        return self._search.problem or note(self._servers, self._unknown)
+        return self._search.problem or self._path.problem or note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
         """Wait until it is first known which of several servers is under test. Returns whether others are set aside."""
@@ -92,6 +95,8 @@ class UnderTest:
         except TransportError:
             chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())
         pages = {pid: [_origin(place) for place in self._servers[pid].endpoints[:_MOST_ORIGINS]] for pid in sorted(its)}
+        if self._behind_service:
+            return [pages[pid] for pid in pages if pid in chosen]
         by_server: dict[frozenset[int], list[str]] = {}
         for url, servers in direct.items():
             if not servers or servers & its:
@@ -109,7 +114,14 @@ class UnderTest:
         """Whether a web server has a network of its own, as in a container."""
         return pid in self._servers and self._servers[pid].own_network
 
+    @property
+    def _behind_service(self) -> bool:
+        """Whether a service of no known kind takes the load, and no server in a container can be meant."""
+        hidden = self._path.leaves and any(server.own_network for server in self._servers.values())
+        return self._path.stranger and not hidden
+
     async def close(self) -> None:
+        await self._path.close()
         await self._search.close()
 
     def _running(self) -> tuple[int, ...]:
@@ -121,16 +133,22 @@ class UnderTest:
         try:
             for pid in sorted(servers, key=lambda pid: pid in self._servers):
                 self._servers[pid] = await _read(self._machine, kinds[pid], pid)
-            if self.target_urls:
-                self._machine.set_aside(await self._others())
+            await self._place()
         except TransportError:
             return  # the machine's own samples say so
         finally:
             self._looked.set()
 
+    async def _place(self) -> None:
+        if self.target_urls:
+            self._machine.set_aside(await self._others(), self._path.services)
+
     async def _chosen(self) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
         """The web servers under test (none where that is not known of each), and which of them serve each URL whose
         load does not come through a proxy of this machine."""
+        if self._behind_service:
+            self._unknown = ()
+            return self._path.reached & self._servers.keys(), {}
         places = {pid: server.endpoints for pid, server in self._servers.items()}
         direct: dict[str, frozenset[int]] = {}
         found: set[int] = set()
@@ -163,21 +181,26 @@ class UnderTest:
         return await self._router.backends(first or proxies, proxies, web, port)
 
     async def _proxies(self) -> list[Route]:
-        running = [
-            (kind, pid) for kind in self._kinds if kind.role is Role.PROXY for pid in self._machine.servers(kind.group)
-        ]
+        running = self._proxies_here()
         if running != self._running_proxies:
             self._running_proxies = running
             self._router = Router(self._machine)
         read = [(kind, await configuration_of(self._machine, kind, pid)) for kind, pid in running]
         return [route for kind, config in read if config is not None for route in kind.routes(config) or ()]
 
+    def _proxies_here(self) -> list[tuple[Kind, int]]:
+        proxies = [kind for kind in self._kinds if kind.role is Role.PROXY]
+        return [(kind, pid) for kind in proxies for pid in self._machine.servers(kind.group)]
+
     async def _others(self) -> frozenset[int]:
-        """The web servers that are not under test, and the application pools that those under test do not name."""
+        """The web servers that are not under test, the application pools that those under test do not name, and the
+        proxies that requests do not reach."""
         chosen, _ = await self._chosen()
-        if not chosen:
-            return frozenset()
-        others = frozenset(self._servers.keys() - chosen)
+        path, proxies = self._path, (pid for _, pid in self._proxies_here())
+        others = frozenset(proxies if path.known and not path.leaves else ()) - path.reached
+        if not chosen and not self._behind_service:
+            return others
+        others |= self._servers.keys() - chosen
         pools = {
             pid: await kind.pool_addresses(self._machine, pid)
             for kind in self._kinds
@@ -187,7 +210,8 @@ class UnderTest:
         if not pools:
             return others
         servers = (server for pid, server in self._servers.items() if pid in chosen)
-        return others | not_asked(pools, [server.kind.fastcgi_addresses(server.config) for server in servers])
+        named = [server.kind.fastcgi_addresses(server.config) for server in servers]
+        return others | (not_asked(pools, named) - path.reached)
 
 
 async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | None:
@@ -206,33 +230,6 @@ async def _read(machine: Machine, kind: Kind, pid: int) -> Server:
 
 async def _endpoints(machine: Machine, pid: int, server: Server) -> tuple[Endpoint, ...]:
     return () if server.own_network else await machine.listening(pid) or server.kind.listening(server.config)
-
-
-def port_of(url: str) -> int:
-    """The port that a URL means; 0 if it names no such port."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return 0
-    return port or (443 if parts.scheme == "https" else 80)
-
-
-def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
-    port, host = port_of(target_url), urlsplit(target_url).hostname or ""
-    found = {pid for pid, endpoints in places.items() if any(each.port == port for each in endpoints)}
-    return frozenset({pid for pid in found if Endpoint(host, port) in places[pid]} or found)
-
-
-def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoint]) -> frozenset[int]:
-    """Those that listen where a proxy on the same machine sends its requests."""
-    asked = frozenset(backends)
-    ports = {each.port for each in asked}
-    return frozenset(
-        pid
-        for pid, endpoints in places.items()
-        if any(each in asked or (each.address in _ANY and each.port in ports) for each in endpoints)
-    )
 
 
 def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str] | None]) -> frozenset[int]:
@@ -273,9 +270,3 @@ def _origin(endpoint: Endpoint) -> str:
     scheme = "https" if endpoint.port in _SECURE_PORTS else "http"
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(endpoint.address, endpoint.address)  # noqa: S104 - as read
     return f"{scheme}://{Endpoint(address, endpoint.port)}"
-
-
-def origin_of(url: str) -> str:
-    """The scheme, host and port of a URL, without user and password."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -15,6 +15,7 @@ from tests.servers.haproxy import HaproxyFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import server_directory
+from tests.servers.service import ServiceFactory
 from tests.servers.sshd import SshdFactory
 
 # Shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and every process below would inherit that.
@@ -98,6 +99,12 @@ def haproxy(servers: contextlib.ExitStack) -> HaproxyFactory:
 def nginx(servers: contextlib.ExitStack) -> NginxFactory:
     """``nginx(workers=..., connections=..., pages={...})`` starts a real nginx."""
     return NginxFactory(servers)
+
+
+@pytest.fixture
+def service(servers: contextlib.ExitStack) -> ServiceFactory:
+    """Starts services of no known kind that live as long as the test."""
+    return ServiceFactory(servers)
 
 
 @pytest.fixture

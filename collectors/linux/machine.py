@@ -40,7 +40,8 @@ class LinuxMachine:
         self._transport = transport
         self.fetch, self.ask, self.close = transport.fetch, transport.ask, transport.close
         self._table = ProcessTable(kinds)
-        self.servers, self.tested, self.set_aside = self._table.roots, self._table.tested, self._table.set_aside
+        self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage
+        self.set_aside = self._table.set_aside
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
         self._cgroup = CgroupCollector()
         self._facts: HostFacts | None = None

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
-from collectors.machine import NO_FILE, NOT_PERMITTED, Missing, ProcessStat, Reading
+from collectors.machine import NO_FILE, NOT_PERMITTED, Member, Missing, ProcessStat, Reading
 from collectors.parsing import complete_lines, count, row, short
 from loadtop.i18n import Message
-from loadtop.model import LOADTOP, OTHER, Cause, Process, Role
+from loadtop.model import LOADTOP, OTHER, SERVICE, Cause, Process, Role
 
 BUSIEST = 5
 MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
+MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
@@ -101,13 +102,21 @@ class ProcessTable:
         self._waits_wanted: dict[int, int] = {}
         self._others_hidden = False
         self._aside: frozenset[int] = frozenset()
+        self._services: frozenset[int] = frozenset()
 
     def tested(self, group: str) -> tuple[int, ...]:
         return tuple(pid for pid in self.roots(group) if pid not in self._aside)
 
-    def set_aside(self, pids: frozenset[int]) -> None:
-        self._aside = pids
+    def set_aside(self, pids: frozenset[int], services: frozenset[int] = frozenset()) -> None:
+        self._aside, self._services = pids, services
         self._count()
+
+    def lineage(self, pid: int) -> tuple[Member, ...]:
+        found: list[Member] = []
+        while pid > 1 and len(found) < MOST_ANCESTORS and (known := self._known.get(pid)) is not None:
+            found.append(Member(pid, known.stat.name, known.group))
+            pid = known.stat.parent
+        return tuple(found)
 
     def asleep(self) -> frozenset[int]:
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
@@ -181,10 +190,13 @@ class ProcessTable:
         return self._members[group]
 
     def _counted(self, known: _Known) -> str:
-        """The group that a process counts in: its own, unless its server is set aside."""
-        for _ in range(64):
+        """The group that a process counts in: its own, unless its server is set aside. One of no known kind that serves
+        the tested requests, or descends from one that does, is a service."""
+        for _ in range(MOST_ANCESTORS):
             if known.stat.pid in self._aside:
                 return OTHER
+            if known.group == OTHER and known.stat.pid in self._services:
+                return SERVICE
             parent = self._known.get(known.stat.parent)
             if parent is None or parent.group != known.group:
                 break
@@ -193,7 +205,7 @@ class ProcessTable:
 
     def _count(self) -> None:
         for known in self._known.values():
-            known.counted = self._counted(known) if self._aside else known.group
+            known.counted = self._counted(known) if self._aside or self._services else known.group
 
     def _learn(self, sources: Mapping[int, str | ProcessStat], reading: Reading) -> None:
         ended = self._known.keys() - reading.pids
@@ -225,7 +237,7 @@ class ProcessTable:
         if ended or fresh or moved:
             self._members.clear()
             self._roots.clear()
-            if self._aside:
+            if self._aside or self._services:
                 self._count()
 
     def _learn_pss(self, texts: Mapping[int, str | Missing]) -> None:
@@ -264,7 +276,7 @@ class ProcessTable:
             if kind.processes.fullmatch(stat.name):
                 return kind.group
         pid, parent = stat.pid, stat.parent
-        for _ in range(64):
+        for _ in range(MOST_ANCESTORS):
             if pid in own:
                 return LOADTOP
             known = self._known.get(parent)

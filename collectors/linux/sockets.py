@@ -12,14 +12,14 @@ does not tell the limit of the queue.
 """
 
 import ipaddress
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
 from collectors.errors import ParseError
-from collectors.machine import Missing, Reading, Wanted
+from collectors.machine import LIMIT_BYTES, Endpoint, Missing, Reading, Wanted, lines_of
 from collectors.parsing import MOST_DEVICES, MOST_PORT, complete_lines, count, count_or_none, hexadecimal
 from loadtop.model import Listener, Tcp
 
@@ -37,8 +37,10 @@ COUNTERS = (
     Wanted("/proc/net/sockstat6", _COUNTER_BYTES, lines="^TCP6:"),
 )
 TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
+WHOLE_TABLES = tuple(Wanted(each.path, LIMIT_BYTES) for each in TABLES)
 UNIX = Wanted("/proc/net/unix")
-_LISTEN = "0A"
+_HOLDERS = "@holders/"
+_ESTABLISHED, _LISTEN = "01", "0A"
 _LISTENING = 0x10000
 _UNACCEPTED = "02"
 _EXTENDED = {"ListenOverflows": "listen_overflows", "ListenDrops": "listen_drops"}
@@ -84,6 +86,37 @@ def parse_tcp(
 def parse_table(table: str) -> tuple[ListeningSocket, ...]:
     """The listening sockets at the head of /proc/net/tcp or tcp6; a row that was cut off is left out."""
     found: list[ListeningSocket] = []
+    for words in _sockets(table):
+        if words[3] != _LISTEN:
+            break
+        place = _endpoint(words[1])
+        queue = hexadecimal(words[4].partition(":")[2], "rx_queue in /proc/net/tcp")
+        found.append(ListeningSocket(place.address, place.port, queue, _inode(words)))
+    return tuple(found)
+
+
+def has_connections(table: str, ports: Iterable[int]) -> bool:
+    """Whether somebody is connected to one of these ports of this machine."""
+    ends = tuple(f":{port:04X}" for port in ports)
+    return any(words[3] == _ESTABLISHED and words[1].endswith(ends) for words in _sockets(table))
+
+
+def parse_clients(table: str, served: Iterable[int], most: int) -> list[tuple[int, Endpoint]]:
+    """The inode and the remote end of sockets that are connected, or connecting, to another's port: at most so many to
+    one place. Those at ports that are ``served`` here are the other ends of such connections."""
+    ends = tuple(f":{port:04X}" for port in served)
+    places = Counter[str]()
+    found: list[tuple[int, Endpoint]] = []
+    for words in _sockets(table):
+        inode = _inode(words)
+        if inode and words[3] != _LISTEN and not words[1].endswith(ends) and places[words[2]] < most:
+            places[words[2]] += 1
+            found.append((inode, _endpoint(words[2])))
+    return found
+
+
+def _sockets(table: str) -> Iterator[list[str]]:
+    """The columns of each row of /proc/net/tcp or tcp6."""
     for number, line in enumerate(complete_lines(table)):
         words = line.split()
         if number == 0:
@@ -92,19 +125,39 @@ def parse_table(table: str) -> tuple[ListeningSocket, ...]:
             continue
         if len(words) < 5:
             raise ParseError(f"/proc/net/tcp: no row of a socket: {line[:40]!a}")
-        if words[3] != _LISTEN:
-            break
-        address, _, port = words[1].partition(":")
-        _, _, rx_queue = words[4].partition(":")
-        found.append(
-            ListeningSocket(
-                address=_address(address),
-                port=hexadecimal(port, "port in /proc/net/tcp"),
-                queue=hexadecimal(rx_queue, "rx_queue in /proc/net/tcp"),
-                inode=count_or_none(words[9]) if len(words) > 9 else None,
-            )
-        )
-    return tuple(found)
+        yield words
+
+
+def _inode(words: list[str]) -> int | None:
+    """0 for a socket that no process holds, as in TIME_WAIT; ``None`` where the column is missing."""
+    return count_or_none(words[9]) if len(words) > 9 else None
+
+
+def _endpoint(text: str) -> Endpoint:
+    address, _, port = text.partition(":")
+    return Endpoint(_address(address), hexadecimal(port, "port in /proc/net/tcp"))
+
+
+def holders(inodes: Iterable[int]) -> Wanted:
+    """What to read to learn which processes hold these sockets: a transport tells, as far as it is permitted to."""
+    return Wanted(f"{_HOLDERS}{','.join(map(str, inodes))}")
+
+
+def held(path: str) -> list[str]:
+    """The inodes in the path of such a file; none where it is another."""
+    inodes = path.removeprefix(_HOLDERS).split(",") if path.startswith(_HOLDERS) else []
+    return [inode for inode in inodes if count_or_none(inode) is not None]
+
+
+def parse_holders(text: str | Missing) -> Mapping[int, frozenset[int]]:
+    """The processes by inode, from lines of a process and ``socket:[INODE]``."""
+    found = defaultdict[int, set[int]](set)
+    for line in lines_of(text):
+        pid, _, link = line.partition(" ")
+        inode, process = count_or_none(link[8:-1]), count_or_none(pid)
+        if inode is not None and process is not None:
+            found[inode].add(process)
+    return {inode: frozenset(pids) for inode, pids in found.items()}
 
 
 @lru_cache(maxsize=32)
@@ -212,9 +265,11 @@ def _sockstat(text: str | None, protocol: str) -> dict[str, int]:
 
 
 def _address(text: str) -> str:
-    """An address as the kernel prints it: 32-bit words, each in the byte order of the machine (little-endian here)."""
+    """An address as the kernel prints it: 32-bit words, each in the byte order of the machine (little-endian here). One
+    of IPv4 that a socket of IPv6 has is that of IPv4."""
     if len(text) not in (8, 32):
         raise ParseError(f"/proc/net/tcp: no address: {text[:40]!a}")
     words = (hexadecimal(text[start : start + 8], "address") for start in range(0, len(text), 8))
     packed = b"".join(word.to_bytes(4, "little") for word in words)
-    return str(ipaddress.ip_address(packed))
+    found = ipaddress.ip_address(packed)
+    return str(getattr(found, "ipv4_mapped", None) or found)

@@ -17,8 +17,9 @@ from collectors.linux import sockets
 from collectors.machine import Machine, Page
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
+from collectors.places import origin_of
 from collectors.server_collector import ServerCollector
-from collectors.under_test import UnderTest, origin_of
+from collectors.under_test import UnderTest
 from loadtop.i18n import Message
 from loadtop.model import Cause, HostSample, Role
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
@@ -71,9 +72,6 @@ class FpmCollector(ServerCollector[FpmPool]):
             name = pool.pool if pool.pool not in found else f"{pool.pool} {pool.address}"
             found.setdefault(name, pool if name == pool.pool else replace(pool, pool=name))
         return tuple(found.values())
-
-    def running(self) -> tuple[int, ...]:
-        return self.machine.tested(self.kind.group)
 
     def start(self, interval_s: float) -> None:
         super().start(interval_s)

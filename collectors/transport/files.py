@@ -7,10 +7,11 @@ can wait for ever, or do something when it is opened. These are looked at first,
 import os
 import stat
 import sys
+from collections.abc import Iterable
 from itertools import islice
 
-from collectors.machine import NOT_REGULAR, Missing, Wanted
-from collectors.parsing import MOST_LINES
+from collectors.machine import LIMIT_BYTES, NOT_REGULAR, Missing, Wanted, lines_of
+from collectors.parsing import MOST_LINES, pids
 
 _CHUNK = 65536
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -42,6 +43,16 @@ def read_whole(path: str, limit: int, *, once: bool = False) -> str | Missing:
     finally:
         os.close(descriptor)
     return content.decode("utf-8", "replace")
+
+
+def holders(inodes: Iterable[str], root: str = "") -> str:
+    """Which processes hold these sockets, as far as that may be read: a process and a socket a line."""
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    rows: list[str] = []
+    for pid in pids(os.listdir(f"{root}/proc")):  # noqa: PTH208 - names alone
+        links = _links(f"{root}/proc/{pid}/fd/", LIMIT_BYTES)
+        rows += [f"{pid} {link}\n" for link in wanted.intersection(lines_of(links))]
+    return "".join(rows)
 
 
 def missing(error: OSError) -> Missing:

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENERS
+from collectors.linux.sockets import LISTENERS, held
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
@@ -126,9 +126,11 @@ class LocalTransport:
 
 
 def text_of(wanted: Wanted, root: str = "") -> str | Missing:
-    """A file, a directory of links, or addresses of a name."""
+    """A file, a directory of links, addresses of a name, or who holds sockets."""
     if not wanted.path.startswith("@"):
         return file_system.read(wanted, root)
+    if inodes := held(wanted.path):
+        return file_system.holders(inodes, root)
     name = host_names.name_of(wanted.path)
     return host_names.resolved_here(name) if name and not root else Missing("not made here")
 

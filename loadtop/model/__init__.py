@@ -18,6 +18,7 @@ from loadtop.model.load import ServerSeen as ServerSeen
 from loadtop.model.load import StatedTimes as StatedTimes
 from loadtop.model.machine import LOADTOP as LOADTOP
 from loadtop.model.machine import OTHER as OTHER
+from loadtop.model.machine import SERVICE as SERVICE
 from loadtop.model.machine import USER_HZ as USER_HZ
 from loadtop.model.machine import Cause as Cause
 from loadtop.model.machine import CgroupLimits as CgroupLimits

@@ -179,8 +179,9 @@ class Tcp:
     listeners: tuple[Listener, ...] = ()
 
 
-LOADTOP, OTHER = "loadtop", "other"
-"""The groups of processes that belong to no server: the load generator with this program, and everything else."""
+SERVICE, LOADTOP, OTHER = "service", "loadtop", "other"
+"""The groups of processes of no known kind of server: those that serve the tested requests all the same, the load
+generator with this program, and everything else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from loadtop import model
-from loadtop.model import LOADTOP, OTHER, USER_HZ, LoadState, Role, ServerKind, ServerReading
+from loadtop.model import LOADTOP, OTHER, SERVICE, USER_HZ, LoadState, Role, ServerKind, ServerReading
 from loadtop.model.server import Measure, columns
 from loadtop.rates import records
 
@@ -273,7 +273,7 @@ def _groups(processes: tuple[records.ProcessRates, ...], kinds: Iterable[ServerK
     members: dict[str, list[records.ProcessRates]] = {}
     for process in processes:
         members.setdefault(process.process.group, []).append(process)
-    roles: dict[str, Role | None] = {kind.group: kind.role for kind in kinds}
+    roles = {kind.group: kind.role for kind in kinds} | {SERVICE: Role.APPLICATION}
     order = (*roles, LOADTOP, OTHER)
     return tuple(_group(group, roles.get(group), members[group]) for group in order if group in members)
 

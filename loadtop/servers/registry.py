@@ -5,7 +5,7 @@ from typing import Any
 from loadtop.diagnosis.diagnoser import HEADROOM, MACHINE_VERDICTS
 from loadtop.diagnosis.verdict import Verdict, ranked
 from loadtop.i18n import Translatable
-from loadtop.model import LOADTOP, OTHER
+from loadtop.model import LOADTOP, OTHER, SERVICE
 from loadtop.rates.metrics import MACHINE_METRICS, HostMetric
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
@@ -20,7 +20,8 @@ HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in K
 VERDICTS: tuple[Verdict, ...] = ranked((*MACHINE_VERDICTS, *(verdict for kind in KINDS for verdict in kind.verdicts)))
 """Every limit that can be named, causes first; ``none`` is not among them."""
 
-PROCESS_GROUPS = (*(kind.group for kind in KINDS), LOADTOP, OTHER)  # what a process can belong to, servers first
+PROCESS_GROUPS = (*(kind.group for kind in KINDS), SERVICE, LOADTOP, OTHER)
+"""What a process can belong to, servers first."""
 
 WORKERS: dict[str, Workers[Any]] = {kind.name: kind.workers for kind in KINDS if kind.workers is not None}
 """How the workers of each kind of server are measured and limited, by its name."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES
+from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, held
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import count_or_none, decimal, pids
 
@@ -91,8 +91,8 @@ class Kept:
 
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
-    those that must be regular, directories of links, names to resolve, and tables of sockets. What cannot be named to a
-    shell is in none."""
+    those that must be regular, directories of links, names to resolve, tables of sockets, and who holds sockets. What
+    cannot be named to a shell is in none."""
 
     def __init__(self, files: tuple[Wanted, ...] = ()) -> None:
         named = [wanted for wanted in files if _PATH.fullmatch(wanted.path)]
@@ -104,6 +104,7 @@ class _Sorted:
         self.directories = [wanted.path for wanted in named if wanted.path.endswith("/")]
         self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
         self.tables = [wanted for wanted in files if wanted.path in _TABLES]
+        self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
 
 
 class Orders:
@@ -138,6 +139,8 @@ class Orders:
             lines += [f"m {mark}d {directory}", f"d {directory}"]
         if asked.names:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
+        for path, inodes in asked.held.items():
+            lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
         if asked.tables and (sockets or not request.processes):
             paths = " ".join(wanted.path for wanted in asked.tables)
             lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
@@ -216,7 +219,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = _links(text, name)
+            found[name] = text if held(name) else _links(text, name)
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:

@@ -95,6 +95,11 @@ while read -r $patience order rest; do
     c) within 2 sh -c "$regular" sh $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     d) within 1 ls -ln "$rest" 2>&1 | head -c @LIMIT@; echo ;;
     q) within 2 ss -ltnH 2>&1 ;;
+    # which processes hold sockets: a process and a socket a line
+    o) (set +f; within 4 ls -ln [0-9]*/fd 2>&1) | awk -v "inodes=$rest" '
+        BEGIN { many = split(inodes, inode, " "); for (i = 1; i <= many; i++) wanted["socket:[" inode[i] "]"] }
+        /^[0-9]+\/fd:$/ { pid = $1 + 0 }
+        $NF in wanted { print pid, $NF }' ;;
     # addresses of names; a resolver that does not answer holds up this once, by a second
     r) for name in $rest; do echo "name $name"; within 1 getent ahosts "$name" 2>&1; case $? in 124|137) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream

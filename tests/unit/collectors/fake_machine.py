@@ -1,10 +1,10 @@
 """A machine for tests of what is made of its samples and pages."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.errors import FetchError, SilentError, TransportError
-from collectors.machine import Endpoint, Missing, Page, Wanted
+from collectors.machine import Endpoint, Member, Missing, Page, Wanted
 from loadtop.i18n import verbatim
 from loadtop.model import HostFacts, HostSample, Listener, Outcome, State, Tcp
 
@@ -47,6 +47,8 @@ class FakeMachine(FakeFiles):
         self.fetched: list[str] = []
         self.httpd: dict[int, tuple[Endpoint, ...]] = {}
         self.aside: frozenset[int] | None = None
+        self.services = frozenset[int]()
+        self.members: dict[int, Sequence[Member]] = {}
         self.answers: dict[str, bytes] = {}
         self.listeners: tuple[Listener, ...] = ()
         self.closed = False
@@ -68,8 +70,11 @@ class FakeMachine(FakeFiles):
     def tested(self, group: str) -> tuple[int, ...]:
         return self.servers(group)
 
-    def set_aside(self, pids: frozenset[int]) -> None:
-        self.aside = pids
+    def set_aside(self, pids: frozenset[int], services: frozenset[int]) -> None:
+        self.aside, self.services = pids, services
+
+    def lineage(self, pid: int) -> Sequence[Member]:
+        return self.members.get(pid, ())
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:
         return self.httpd[pid]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from collectors.errors import FetchError, SilentError
-from collectors.machine import Endpoint, Missing, Page
+from collectors.machine import Endpoint, Member, Missing, Page
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.php_fpm.collector import FpmCollector
 from collectors.servers import KINDS
@@ -54,7 +54,10 @@ class Machine(FakeFiles):
     def tested(self, group: str) -> tuple[int, ...]:
         return self.servers(group)
 
-    def set_aside(self, pids: frozenset[int]) -> None:
+    def set_aside(self, pids: frozenset[int], services: frozenset[int]) -> None:
+        raise NotImplementedError
+
+    def lineage(self, pid: int) -> Sequence[Member]:
         raise NotImplementedError
 
     async def listening(self, pid: int) -> tuple[Endpoint, ...]:  # noqa: ARG002 - a Machine

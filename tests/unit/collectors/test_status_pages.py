@@ -13,7 +13,7 @@ from collectors.linux import sockets
 from collectors.machine import Page, without_credentials
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
-from collectors.under_test import origin_of
+from collectors.places import origin_of
 from loadtop.servers.nginx.record import NginxStatus
 
 Status = Callable[[str], str]

@@ -4,7 +4,8 @@ from collectors.apache.collector import KIND
 from collectors.apache.configuration import fastcgi_addresses
 from collectors.config_files import Config
 from collectors.machine import Endpoint
-from collectors.under_test import Server, behind, not_asked, note, serving
+from collectors.places import behind, serving
+from collectors.under_test import Server, not_asked, note
 
 NOTHING = Config()
 

@@ -1,0 +1,42 @@
+"""Which processes listen where a URL leads, or where a proxy sends requests."""
+
+from collections.abc import Collection, Iterable, Mapping
+from urllib.parse import urlsplit
+
+from collectors.machine import Endpoint
+
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - as read
+
+
+def port_of(url: str) -> int:
+    """The port that a URL means; 0 if it names no such port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return 0
+    return port or (443 if parts.scheme == "https" else 80)
+
+
+def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
+    """Those that listen at the port of a URL; only those at its very address where there are any."""
+    port, host = port_of(target_url), urlsplit(target_url).hostname or ""
+    found = {pid for pid, endpoints in places.items() if any(each.port == port for each in endpoints)}
+    return frozenset({pid for pid in found if Endpoint(host, port) in places[pid]} or found)
+
+
+def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoint]) -> frozenset[int]:
+    """Those that listen where a proxy on the same machine sends its requests."""
+    asked = frozenset(backends)
+    ports = {each.port for each in asked}
+    return frozenset(
+        pid
+        for pid, endpoints in places.items()
+        if any(each in asked or (each.address in _ANY and each.port in ports) for each in endpoints)
+    )
+
+
+def origin_of(url: str) -> str:
+    """The scheme, host and port of a URL, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -1,0 +1,129 @@
+"""Follows the tested requests through the processes of one machine, by the TCP sockets that these hold.
+
+Who listens at the tested port serves the requests, of whatever kind it is. So does who listens where one of those holds
+a connection, and so on. Which process holds a socket may be read by root, or by the same user: where that is not known
+of the tested port, nothing is said. Connections can be short, so that what was found stays found.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+from collectors.background import Search
+from collectors.errors import ParseError, TransportError
+from collectors.linux import sockets
+from collectors.machine import Endpoint, Machine
+from collectors.places import behind, port_of, serving
+from collectors.routing import OWN_ADDRESSES, own_addresses
+from loadtop.i18n import Message
+from loadtop.model import LOADTOP, OTHER
+
+SOON_S = 1.0  # how soon it looks again until the tested port has connections, and after it found more; our own
+MOST_CLIENTS = 16  # connections to one place whose processes are looked for
+MOST_SOCKETS = 512
+
+_INTO_CONTAINERS = re.compile(r"docker-proxy|rootless(?:port|kit).{0,9}|slirp4netns|pasta.{0,9}|gvproxy", re.ASCII)
+"""Processes that pass a port on into a container: who serves it there cannot be seen from outside."""
+
+
+class RequestPath:
+    """``known``: whether it is known who takes the requests for ``target_urls``; a ``stranger`` is no server of a known
+    kind. ``reached`` are the processes that serve them and those from which these descend, ``services`` those of no
+    known kind. ``leaves``: it may lead to another machine, or into a container."""
+
+    def __init__(self, machine: Machine, target_urls: Sequence[str], changed: Callable[[], Awaitable[None]]) -> None:
+        self.known = self.stranger = self.leaves = False
+        self.reached = self.services = frozenset[int]()
+        self._machine = machine
+        self._target_urls = target_urls
+        self._ports = frozenset(map(port_of, target_urls))
+        self._changed = changed
+        self._first: tuple[int, ...] = ()
+        self._serving: frozenset[int] = frozenset()
+        self._places: frozenset[Endpoint] = frozenset()
+        self._settled = False
+        self._search = Search("processes under test", self._running, self._look, soon_s=SOON_S)
+        self.close = self._search.close
+
+    def look(self) -> None:
+        if self._target_urls:
+            self._search.go_on(found=self._settled)
+
+    @property
+    def problem(self) -> Message | None:
+        return self._search.problem
+
+    def _running(self) -> tuple[int, ...]:
+        return tuple(pid for pid in self._first if self._machine.lineage(pid))
+
+    async def _look(self, _: tuple[int, ...]) -> None:
+        try:
+            found = await self._sockets()
+        except (TransportError, ParseError):
+            return  # the machine's own samples say so
+        if found is None:
+            self._settled = False
+            return
+        before = self.known, self.stranger, self.leaves, self.reached, self.services
+        places = self._follow(*found)
+        self._settled = places <= self._places
+        self._places |= places
+        if before != (self.known, self.stranger, self.leaves, self.reached, self.services):
+            await self._changed()
+
+    async def _sockets(self) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], frozenset[str]] | None:
+        """Where each process listens, where it holds connections, and the machine's own addresses; ``None`` while
+        nobody is connected to the tested ports."""
+        texts = await self._machine.texts((*sockets.WHOLE_TABLES, *OWN_ADDRESSES))
+        tables = [text for wanted in sockets.WHOLE_TABLES if isinstance(text := texts[wanted.path], str)]
+        if not any(sockets.has_connections(table, self._ports) for table in tables):
+            return None
+        rows = [row for table in tables for row in sockets.parse_table(table)]
+        listening = [(row.inode, Endpoint(row.address, row.port)) for row in rows if row.inode]
+        served = {place.port for _, place in listening}
+        clients = [row for table in tables for row in sockets.parse_clients(table, served, MOST_CLIENTS)]
+        wanted = sockets.holders([inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS])
+        holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
+        own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
+        return _by_process(listening, holders), _by_process(clients, holders), own
+
+    def _follow(
+        self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]
+    ) -> frozenset[Endpoint]:
+        """Learn whom requests reach. Returns the places that are asked on the way."""
+        first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
+        path, more, places = self._serving, first, frozenset[Endpoint]()
+        while not more <= path:
+            path |= more
+            askers = [pid for pid in asked if not path.isdisjoint((pid, *self._pids(pid)))]
+            places = frozenset(place for pid in askers for place in asked[pid])
+            more = behind(listening, (place for place in places if _is_own(place, own)))
+        lineages = {pid: lineage for pid in path if (lineage := self._machine.lineage(pid))}
+        ways_out = (_INTO_CONTAINERS.fullmatch(lineage[0].name) for lineage in lineages.values())
+        self.leaves = self.leaves or any(ways_out) or not all(_is_own(place, own) for place in places)
+        self._first = tuple(sorted(pid for pid in first & lineages.keys() if first.isdisjoint(self._pids(pid)[1:])))
+        self._serving = frozenset(lineages)
+        self.reached = frozenset(each.pid for lineage in lineages.values() for each in lineage)
+        groups = {lineages[pid][0].group for pid in self._first}
+        self.stranger = groups == {OTHER}
+        self.known = self.stranger or bool(groups - {OTHER, LOADTOP})
+        others = (pid for pid, lineage in lineages.items() if lineage[0].group == OTHER)
+        self.services = frozenset(others if self.known else ())
+        return places
+
+    def _pids(self, pid: int) -> tuple[int, ...]:
+        return tuple(each.pid for each in self._machine.lineage(pid))
+
+
+def _is_own(place: Endpoint, own: frozenset[str]) -> bool:
+    return place.address in own or place.address.startswith("127.")
+
+
+def _by_process(
+    places: Iterable[tuple[int, Endpoint]], holders: Mapping[int, frozenset[int]]
+) -> Mapping[int, set[Endpoint]]:
+    found = defaultdict[int, set[Endpoint]](set)
+    for inode, place in places:
+        for pid in holders.get(inode, ()):
+            found[pid].add(place)
+    return found

@@ -1,0 +1,96 @@
+"""Services of no kind that loadtop knows: small programs that answer HTTP, or pass it on."""
+
+import contextlib
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.servers.program import Program, answers, free_port, server_directory
+
+BURNING = """
+    import socketserver, sys, time
+
+    class Answer(socketserver.StreamRequestHandler):
+        def handle(self):
+            while self.rfile.readline().strip():
+                pass
+            end = time.thread_time() + 0.005
+            while time.thread_time() < end:
+                pass
+            self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
+
+    socketserver.TCPServer.allow_reuse_address = True
+    socketserver.TCPServer.request_queue_size = 128
+    socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+"""One thread, which takes 5 ms of the processor for each request."""
+
+FORWARDING = """
+    import asyncio, sys
+
+    async def copy(reader, writer):
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    async def serve(reader, writer):
+        there = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
+        await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
+
+    async def main():
+        async with await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1])) as server:
+            await server.serve_forever()
+
+    asyncio.run(main())
+"""
+"""A reverse proxy: every connection is passed on to the port that its second argument names."""
+
+OVERFLOWING = """
+    import socket, sys, time
+
+    with socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=1) as listener:
+        while True:
+            connection, _ = listener.accept()
+            connection.recv(65536)
+            time.sleep(0.05)
+            connection.sendall(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
+            connection.close()
+"""
+"""Serves one connection after the other, in 50 ms each, and lets one more wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    program: Program
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    @property
+    def pid(self) -> int:
+        return self.program.pid
+
+
+class ServiceFactory:
+    """Starts services and stops them all."""
+
+    def __init__(self, servers: contextlib.ExitStack) -> None:
+        self._servers = servers
+
+    def __call__(self, source: str, *words: object, launcher: Sequence[str] = ()) -> Service:
+        """Start a Python program that listens at the port which is its first argument; ``words`` are the others."""
+        directory, port = self._servers.enter_context(server_directory()), free_port()
+        script = directory / "service.py"
+        script.write_text(textwrap.dedent(source))
+        command = [sys.executable, str(script), str(port), *map(str, words)]
+        program = self._servers.enter_context(Program(command, log=directory / "output.log", launcher=launcher))
+        program.wait_until(lambda: answers(port))
+        return Service(program, port)
