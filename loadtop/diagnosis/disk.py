@@ -4,7 +4,7 @@ requests in flight wait for it."""
 
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
 from loadtop.i18n import Message
-from loadtop.model import OTHER, HostSample, Role
+from loadtop.model import OTHER, SERVICE, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import DiskRates, HostRates
 
@@ -60,7 +60,8 @@ def _blocked(rates: HostRates, sample: HostSample) -> int | None:
     everywhere = None if sample.scheduler is None else sample.scheduler.blocked
     if not groups:
         return everywhere
-    threaded = not rates.of_role(Role.APPLICATION) and any(group.threads > 2 * group.processes for group in groups)
+    pooled = any(group.group != SERVICE for group in rates.of_role(Role.APPLICATION))
+    threaded = not pooled and any(group.threads > 2 * group.processes for group in groups)
     if not threaded:
         return sum(group.blocked for group in groups)
     other = rates.group(OTHER)

@@ -300,7 +300,13 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
             lambda text: sockets.parse_tcp(None, text, None),
             lambda text: sockets.parse_tcp(None, None, text, text),
         ),
-        "net/tcp": (sockets.parse_table, sockets.parse_listeners, sockets.parse_unix),
+        "net/tcp": (
+            sockets.parse_table,
+            sockets.parse_listeners,
+            sockets.parse_unix,
+            sockets.parse_holders,
+            lambda text: sockets.parse_clients(text, (80,), 5),
+        ),
         "httpd-stat": (processes.parse_stat, processes.parse_pss, processes.parse_waits),
         "cgroup": (cgroup.parse_membership, cgroup.parse_mounts),
     }

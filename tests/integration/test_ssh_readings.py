@@ -14,6 +14,7 @@ import pytest
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.machine import LinuxMachine
+from collectors.linux.sockets import holders, parse_holders
 from collectors.machine import Missing, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
@@ -232,6 +233,10 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
         reading = await transport.read(Request(tuple(map(Wanted, ("/proc/none", mine, "/proc/loadavg")))))
         assert reading.files["/proc/none"] == Missing("no such file")
         assert "\0" in str(reading.files[mine])
+        with socket.create_server(("127.0.0.1", 0)) as held:
+            wanted = holders((os.fstat(held.fileno()).st_ino, 7))
+            text = (await transport.read(Request((wanted,)))).files[wanted.path]
+            assert parse_holders(text) == {os.fstat(held.fileno()).st_ino: {os.getpid()}}
         assert program_of(loops(server)[0]) == program_of(binary)
     finally:
         await transport.close()

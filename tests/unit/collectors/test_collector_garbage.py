@@ -38,6 +38,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("sockstat", lambda text: sockets.parse_tcp(None, None, text, None), "proc/6.18/net/sockstat"),
     ("sockstat6", lambda text: sockets.parse_tcp(None, None, None, text), "proc/6.18/net/sockstat6"),
     ("table", sockets.parse_table, "proc/6.18/net/tcp"),
+    ("clients", lambda text: sockets.parse_clients(text, (80,), 5), "proc/6.18/net/tcp"),
     ("listeners", sockets.parse_listeners, "proc/6.18/ss-ltnH"),
     ("process", processes.parse_stat, "proc/6.18/httpd-stat"),
     ("pss", processes.parse_pss, "proc/6.18/httpd-smaps_rollup"),

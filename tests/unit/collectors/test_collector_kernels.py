@@ -6,7 +6,7 @@ import pytest
 
 from collectors.errors import ParseError
 from collectors.linux import cpu, devices, memory, processes, sockets
-from collectors.machine import ProcessStat
+from collectors.machine import Endpoint, ProcessStat
 from collectors.servers import KINDS
 from loadtop.model import CpuTimes, Listener
 
@@ -152,6 +152,19 @@ def test_addresses_of_version_6() -> None:
     head = "sl local_address remote_address st tx_queue rx_queue\n"
     row = f"0: {'0' * 24}01000000:1F90 {'0' * 32}:0000 0A 00000000:00000006 0 0 0 0 77\n"
     assert sockets.parse_table(head + row) == (sockets.ListeningSocket("::1", 8080, 6, 77),)
+
+
+def test_connections_to_others_and_from_them() -> None:
+    """Of IPv4 over a socket of IPv6 too. One in TIME_WAIT is held by nobody; at most two are listed for each place."""
+    head = "sl local_address remote_address st tx_queue rx_queue\n"
+    mapped = "0000000000000000FFFF00000100007F"
+    ends = [("C001", "1F90", "01", 5), ("C002", "1F90", "02", 6), ("C003", "1F90", "01", 7), ("C004", "0050", "06", 0)]
+    ends += [("1F90", "C001", "01", 8), ("C005", "0050", "01", 9)]
+    table = head + "".join(f"0: {mapped}:{a} {mapped}:{b} {state} 0:0 0 0 0 0 {inode}\n" for a, b, state, inode in ends)
+    clients = [(5, Endpoint("127.0.0.1", 8080)), (6, Endpoint("127.0.0.1", 8080)), (9, Endpoint("127.0.0.1", 80))]
+    assert sockets.parse_clients(table, (8080,), 2) == clients
+    assert sockets.has_connections(table, (8080, 1))
+    assert not sockets.has_connections(table, (80,))
 
 
 def test_queues_of_one_port_are_added() -> None:

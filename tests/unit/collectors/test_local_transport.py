@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import TransportError
+from collectors.linux import sockets
 from collectors.machine import IDLE_EVERY, Missing, Request, Wanted
 from collectors.transport.local import LocalTransport
 
@@ -28,6 +29,16 @@ async def transport(root: Path) -> AsyncIterator[LocalTransport]:
     local = LocalTransport(root=str(root))
     yield local
     await local.close()
+
+
+async def test_who_holds_a_socket(root: Path, transport: LocalTransport) -> None:
+    for pid, links in ((1, ("socket:[71]", "/dev/null")), (20, ("socket:[72]", "socket:[7]", "pipe:[71]"))):
+        (root / "proc" / str(pid) / "fd").mkdir()
+        for number, link in enumerate(links):
+            (root / "proc" / str(pid) / "fd" / str(number)).symlink_to(link)
+    wanted = sockets.holders((71, 72, 73))
+    text = (await transport.read(Request((wanted,)))).files[wanted.path]
+    assert sockets.parse_holders(text) == {71: {1}, 72: {20}}
 
 
 async def test_texts_and_reasons(root: Path, transport: LocalTransport) -> None:

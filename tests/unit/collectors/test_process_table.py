@@ -16,7 +16,7 @@ from collectors.linux.processes import (
 )
 from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
-from loadtop.model import LOADTOP, OTHER
+from loadtop.model import LOADTOP, OTHER, SERVICE
 
 Stat = Callable[..., str]
 
@@ -247,6 +247,19 @@ def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_
     assert set(machine.table.want_pss()) <= {20}
     machine.table.set_aside(frozenset())
     assert machine.sample() == dict.fromkeys((10, 11, 20), "httpd")
+
+
+def test_a_service_is_that_process_and_all_that_descend_from_it(machine: Machine, stat_text: Stat) -> None:
+    names = {10: ("sh", 1), 11: ("python3", 10), 12: ("worker", 11), 13: ("httpd", 12), 14: ("other", 10)}
+    machine.stats = {pid: stat_text(pid, name, parent=parent) for pid, (name, parent) in names.items()}
+    machine.sample()
+    machine.table.set_aside(frozenset(), frozenset({11, 13}))
+    assert machine.sample() == {11: SERVICE, 12: SERVICE, 13: "httpd"}
+    machine.stats[15] = stat_text(15, "worker", parent=12)
+    assert machine.sample()[15] == SERVICE
+    assert [each.pid for each in machine.table.lineage(15)] == [15, 12, 11, 10]
+    machine.table.set_aside(frozenset({13}), frozenset())
+    assert machine.sample() == {}
 
 
 def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine: Machine, stat_text: Stat) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collectors import host_names as names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENERS, TABLES
+from collectors.linux.sockets import LISTENERS, TABLES, holders, parse_holders
 from collectors.machine import Missing, Request, Wanted
 from collectors.transport.shell import frames
 
@@ -121,6 +121,15 @@ def test_names_are_asked_for_and_answered() -> None:
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7r\n{printed}"
     texts, _ = frames.parse_frame(frame, "m7", Request(tuple(wanted)), frames.Kept())
     assert [texts.files[each.path] for each in wanted] == ["10.0.0.1\n::1\n", names.UNKNOWN, Missing("not made there")]
+
+
+def test_who_holds_sockets_is_asked_for_and_answered() -> None:
+    wanted = holders((71, 72))
+    request = Request((wanted,))
+    assert "o 71 72\n" in frames.Orders().sample(request, frozenset(), "m7", sockets=False, queues="")
+    frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7d {wanted.path}\n20 socket:[71]\nx socket:[72]\n3 socket:[\n"
+    texts, _ = frames.parse_frame(frame, "m7", request, frames.Kept())
+    assert parse_holders(texts.files[wanted.path]) == {71: {20}}
 
 
 def test_busybox_prints_the_same_in_its_own_words() -> None:

@@ -1,0 +1,88 @@
+"""Verdicts where a service of no known kind is loaded, or stands behind the server that is, and others run beside it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.loads.program import loadtop, summary_of
+from tests.servers.apache import ApacheFactory
+from tests.servers.haproxy import HaproxyFactory
+from tests.servers.nginx import NginxFactory
+from tests.servers.service import BURNING, FORWARDING, OVERFLOWING, Service, ServiceFactory
+
+pytestmark = pytest.mark.servers
+
+SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
+CLIENTS = 8
+IN_ITS_OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"')
+
+
+def summary(url: str, *options: str, clients: int = CLIENTS) -> dict[str, Any]:
+    """What loadtop says of a load on a URL, as a program beside the server."""
+    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", "8", "-c", str(clients), *options, url)
+    done = loadtop(*words)
+    assert done.returncode == 0, done.stderr
+    return summary_of(done.stdout)
+
+
+def told(found: dict[str, Any]) -> tuple[str, str]:
+    return found["verdict"]["bottleneck"], found["verdict"]["advice"]
+
+
+def groups(found: dict[str, Any]) -> set[str]:
+    return {each["group"] for each in found["hosts"][0]["processes"]["groups"]}
+
+
+def proxying(service: Service) -> str:
+    modules = "/usr/lib/apache2/modules"
+    loaded = "".join(f"LoadModule {name}_module {modules}/mod_{name}.so\n" for name in ("proxy", "proxy_http"))
+    return f"{loaded}ProxyPass /server-status !\nProxyPass / {service.url}\n"
+
+
+@pytest.mark.parametrize("beside", [(), ("apache",), ("nginx", "haproxy"), ("hidden",)])
+def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
+    service: ServiceFactory,
+    apache: ApacheFactory,
+    nginx: NginxFactory,
+    haproxy: HaproxyFactory,
+    beside: Sequence[str],
+) -> None:
+    """Also beside an Apache in another network namespace, whose page cannot be fetched."""
+    loaded = service(BURNING)
+    if "apache" in beside:
+        apache(workers=4)
+    if "hidden" in beside:
+        apache(workers=4, launcher=IN_ITS_OWN_NETWORK)
+    if "nginx" in beside:
+        nginx()
+        haproxy([loaded.port + 1])
+    found = summary(loaded.url)
+    verdict, advice = told(found)
+    assert (verdict, f"(pid {loaded.pid})" in advice) == ("cpu-core", True), found["verdict"]
+    assert found["hosts"][0]["httpd"]["cpu_pct"] is None or found["hosts"][0]["httpd"]["cpu_pct"]["max"] < 50
+
+
+@pytest.mark.parametrize("before", ["apache", "nginx"])
+def test_a_service_behind_a_web_server_is_named(
+    service: ServiceFactory, apache: ApacheFactory, nginx: NginxFactory, before: str
+) -> None:
+    behind = service(BURNING)
+    server = apache(workers=32, extra=proxying(behind)) if before == "apache" else nginx(proxy_pass=behind.url[:-1])
+    found = summary(server.url)
+    verdict, advice = told(found)
+    assert (verdict, f"(pid {behind.pid})" in advice) == ("cpu-core", True), found["verdict"]
+    assert "service" in groups(found)
+
+
+def test_the_pool_behind_an_unknown_proxy_is_full(service: ServiceFactory, apache: ApacheFactory) -> None:
+    pool = apache(mpm="prefork", workers=3, pages={"slow.cgi": SLOW}, keepalive_s=0)
+    found = summary(f"{service(FORWARDING, pool.port).url}slow.cgi", clients=12)
+    assert told(found)[0] == "apache-workers", found["verdict"]
+    assert {"httpd", "service"} <= groups(found)
+
+
+def test_a_service_whose_queue_overflows_stays_that(service: ServiceFactory, apache: ApacheFactory) -> None:
+    apache(workers=4, launcher=IN_ITS_OWN_NETWORK)
+    found = summary(service(OVERFLOWING).url, clients=20)
+    assert told(found)[0] == "listen-queue", found["verdict"]

@@ -1,0 +1,154 @@
+"""Who serves the tested requests, from the sockets that processes hold."""
+
+import asyncio
+import re
+
+import pytest
+
+from collectors.apache.collector import KIND as APACHE
+from collectors.haproxy.collector import KIND as HAPROXY
+from collectors.machine import Endpoint, Member, Missing
+from collectors.under_test import UnderTest
+from loadtop.model import LOADTOP, OTHER
+from tests.unit.collectors.fake_machine import FakeMachine
+
+HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+LOADED = "http://127.0.0.1:8000/"
+SERVICE, CHILD, IDLE, PROXY, WORKER, BACKEND = 10, 11, 20, 30, 40, 50
+
+
+def row(local: tuple[str, int], remote: tuple[str, int], state: str, inode: int) -> str:
+    ends = " ".join(f"{bytes(map(int, reversed(host.split('.')))).hex()}:{port:04X}" for host, port in (local, remote))
+    return f"   0: {ends} {state} 00000000:00000000 00:00000000 00000000     0        0 {inode} 1 0 100 0 0 10 0\n"
+
+
+class Machine(FakeMachine):
+    """An Apache at port 8080 and a HAProxy at 8081, both idle; ``opens`` lets a process hold a socket."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.httpd = {IDLE: (Endpoint("127.0.0.1", 8080),)}
+        self.held: dict[int, list[int]] = {}
+        self.rows: list[str] = []
+        self.hidden: set[int] = set()
+        self.networks: dict[str, str] = {}
+        self.processes((IDLE, "apache2", "httpd"))
+        self.processes((PROXY, "haproxy", "haproxy"))
+        self.opens(IDLE, ("127.0.0.1", 8080))
+        self.opens(PROXY, ("127.0.0.1", 8081))
+
+    def processes(self, *lineage: tuple[int, str, str]) -> None:
+        """A process, and those that it descends from."""
+        members = [Member(*each) for each in lineage]
+        self.members |= {member.pid: members[place:] for place, member in enumerate(members)}
+
+    def opens(self, pid: int, local: tuple[str, int], remote: tuple[str, int] | None = None) -> None:
+        inode = 1000 + len(self.rows)
+        self.rows.append(row(local, remote or ("0.0.0.0", 0), "01" if remote else "0A", inode))  # noqa: S104
+        self.held.setdefault(pid, []).append(inode)
+
+    def asked(self) -> None:
+        """Somebody is connected to the tested port."""
+        self.rows.append(row(("127.0.0.1", 8000), ("127.0.0.1", 40000), "01", 0))
+
+    def servers(self, group: str) -> tuple[int, ...]:
+        return {"httpd": (IDLE,), "haproxy": (PROXY,)}.get(group, ())
+
+    def _text(self, path: str) -> str | Missing:
+        if path == "/proc/net/tcp":
+            return HEAD + "".join(sorted(self.rows, key=lambda line: " 0A " not in line))
+        if path.startswith("@holders/"):
+            wanted = set(map(int, re.findall(r"\d+", path)))
+            found = [(pid, inode) for pid, inodes in self.held.items() for inode in inodes if inode in wanted]
+            return "".join(f"{pid} socket:[{inode}]\n" for pid, inode in found if pid not in self.hidden)
+        if (named := re.fullmatch(r"/proc/(\w+)/ns/", path)) and named[1] in self.networks:
+            return self.networks[named[1]]
+        return super()._text(path)
+
+
+@pytest.fixture
+def machine() -> Machine:
+    """A service that is no server of a known kind listens at the tested port."""
+    made = Machine()
+    made.processes((SERVICE, "python3", OTHER), (5, "bash", OTHER))
+    made.opens(SERVICE, ("127.0.0.1", 8000))
+    return made
+
+
+def placed(machine: Machine) -> tuple[set[int], set[int], list[list[str]]]:
+    """Who is set aside, who is a service, and where Apache's page may be."""
+
+    async def look() -> list[list[str]]:
+        under_test = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
+        under_test.look()
+        for _ in range(20):  # nothing here waits for anything but its turn
+            await asyncio.sleep(0)
+        pages = await under_test.origins(APACHE)
+        await under_test.close()
+        return pages
+
+    pages = asyncio.run(look())
+    return set(machine.aside or ()), set(machine.services), pages
+
+
+def test_other_servers_are_set_aside_and_not_asked(machine: Machine) -> None:
+    machine.asked()
+    assert placed(machine) == ({IDLE, PROXY}, {SERVICE}, [])
+
+
+def test_nothing_is_decided_before_the_load_comes(machine: Machine) -> None:
+    """A proxy holds no connection to those behind it before."""
+    assert placed(machine)[:2] == (set(), set())
+
+
+def test_nothing_is_known_where_its_sockets_may_not_be_read(machine: Machine) -> None:
+    machine.asked()
+    machine.hidden = {SERVICE}
+    assert placed(machine)[:2] == (set(), set())
+
+
+def test_the_server_that_a_child_of_the_service_asks_is_under_test(machine: Machine) -> None:
+    """The service is a reverse proxy, and one of its children holds the connection."""
+    machine.asked()
+    machine.processes((CHILD, "worker", OTHER), (SERVICE, "python3", OTHER))
+    machine.opens(CHILD, ("127.0.0.1", 50000), ("127.0.0.1", 8080))
+    assert placed(machine) == ({PROXY}, {SERVICE}, [["http://127.0.0.1:8080"]])
+
+
+def test_a_service_behind_a_known_server_is_found(machine: Machine) -> None:
+    """The worker of Apache that serves the tested port holds connections to it. The shell that started it is none."""
+    machine.asked()
+    machine.held = {pid: inodes for pid, inodes in machine.held.items() if pid != SERVICE}
+    machine.processes((WORKER, "apache2", "httpd"), (IDLE, "apache2", "httpd"))
+    machine.opens(WORKER, ("127.0.0.1", 8000))
+    machine.httpd[IDLE] += (Endpoint("127.0.0.1", 8000),)
+    machine.processes((BACKEND, "gunicorn", OTHER), (5, "bash", OTHER))
+    machine.opens(BACKEND, ("0.0.0.0", 9000))  # noqa: S104
+    machine.opens(WORKER, ("127.0.0.1", 50000), ("127.0.0.1", 9000))
+    assert placed(machine)[:2] == ({PROXY}, {BACKEND})
+
+
+def test_what_loadtop_itself_serves_sets_nobody_aside(machine: Machine) -> None:
+    machine.asked()
+    machine.processes((SERVICE, "python3", LOADTOP))
+    assert placed(machine)[:2] == (set(), set())
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_server_in_a_container_counts_where_the_service_may_lead_there(machine: Machine, *, leaves: bool) -> None:
+    machine.asked()
+    machine.httpd[IDLE] = ()
+    machine.networks = {"self": "net:[1]\n", str(IDLE): "net:[2]\n"}
+    if leaves:
+        machine.opens(SERVICE, ("172.17.0.1", 50000), ("172.17.0.2", 80))
+    aside, services, pages = placed(machine)
+    assert services == {SERVICE}
+    assert (aside, pages) == ((set(), [["http://127.0.0.1:8000"]]) if leaves else ({IDLE, PROXY}, []))
+
+
+def test_a_port_that_is_carried_into_a_container_says_nothing_of_those_in_containers(machine: Machine) -> None:
+    machine.asked()
+    machine.httpd[IDLE] = ()
+    machine.networks = {"self": "net:[1]\n", str(IDLE): "net:[2]\n"}
+    machine.processes((SERVICE, "docker-proxy", OTHER))
+    assert placed(machine)[0] == set()
