@@ -1,21 +1,26 @@
-"""Verdicts where a service of no known kind is loaded, or stands behind the server that is, and others run beside it."""
+"""Verdicts where a service of no known kind is loaded, or serves behind what is, and other servers idle beside it."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from loadtop.cli.demo.apache import find_apache
 from tests.loads.program import loadtop, summary_of
-from tests.servers.apache import ApacheFactory
+from tests.servers.apache import ApacheFactory, proxying
 from tests.servers.haproxy import HaproxyFactory
 from tests.servers.nginx import NginxFactory
-from tests.servers.service import BURNING, FORWARDING, OVERFLOWING, Service, ServiceFactory
+from tests.servers.program import Program
+from tests.servers.service import BURNING, FORWARDING, OVERFLOWING, ServiceFactory
 
 pytestmark = pytest.mark.servers
 
 SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
 CLIENTS = 8
-IN_ITS_OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"')
+OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"')
 
 
 def summary(url: str, *options: str, clients: int = CLIENTS) -> dict[str, Any]:
@@ -34,10 +39,21 @@ def groups(found: dict[str, Any]) -> set[str]:
     return {each["group"] for each in found["hosts"][0]["processes"]["groups"]}
 
 
-def proxying(service: Service) -> str:
-    modules = "/usr/lib/apache2/modules"
-    loaded = "".join(f"LoadModule {name}_module {modules}/mod_{name}.so\n" for name in ("proxy", "proxy_http"))
-    return f"{loaded}ProxyPass /server-status !\nProxyPass / {service.url}\n"
+@pytest.fixture
+def hidden_apache(servers: contextlib.ExitStack, apache: ApacheFactory) -> Callable[[], Program]:
+    """Starts an Apache in a network namespace of its own, where nobody reaches its page."""
+
+    def start() -> Program:
+        found, known = find_apache(), apache(workers=4)
+        assert found is not None
+        known.stop()
+        command = [found.binary, "-d", str(known.directory), "-f", f"{known.directory}/httpd.conf", "-DFOREGROUND"]
+        program = servers.enter_context(Program(command, log=known.directory / "hidden", launcher=OWN_NETWORK))
+        name = Path(found.binary).name
+        program.wait_until(lambda: name in [child.name() for child in psutil.Process(program.pid).children()])
+        return program
+
+    return start
 
 
 @pytest.mark.parametrize("beside", [(), ("apache",), ("nginx", "haproxy"), ("hidden",)])
@@ -46,14 +62,15 @@ def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
     apache: ApacheFactory,
     nginx: NginxFactory,
     haproxy: HaproxyFactory,
+    hidden_apache: Callable[[], Program],
     beside: Sequence[str],
 ) -> None:
     """Also beside an Apache in another network namespace, whose page cannot be fetched."""
-    loaded = service(BURNING)
+    loaded = service(BURNING, 0)
     if "apache" in beside:
         apache(workers=4)
     if "hidden" in beside:
-        apache(workers=4, launcher=IN_ITS_OWN_NETWORK)
+        hidden_apache()
     if "nginx" in beside:
         nginx()
         haproxy([loaded.port + 1])
@@ -67,8 +84,8 @@ def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
 def test_a_service_behind_a_web_server_is_named(
     service: ServiceFactory, apache: ApacheFactory, nginx: NginxFactory, before: str
 ) -> None:
-    behind = service(BURNING)
-    server = apache(workers=32, extra=proxying(behind)) if before == "apache" else nginx(proxy_pass=behind.url[:-1])
+    behind = service(BURNING, 0)
+    server = apache(workers=32, extra=proxying(behind.url)) if before == "apache" else nginx(proxy_pass=behind.url[:-1])
     found = summary(server.url)
     verdict, advice = told(found)
     assert (verdict, f"(pid {behind.pid})" in advice) == ("cpu-core", True), found["verdict"]
@@ -82,7 +99,9 @@ def test_the_pool_behind_an_unknown_proxy_is_full(service: ServiceFactory, apach
     assert {"httpd", "service"} <= groups(found)
 
 
-def test_a_service_whose_queue_overflows_stays_that(service: ServiceFactory, apache: ApacheFactory) -> None:
-    apache(workers=4, launcher=IN_ITS_OWN_NETWORK)
+def test_a_service_whose_queue_overflows_stays_that(
+    service: ServiceFactory, hidden_apache: Callable[[], Program]
+) -> None:
+    hidden_apache()
     found = summary(service(OVERFLOWING).url, clients=20)
     assert told(found)[0] == "listen-queue", found["verdict"]

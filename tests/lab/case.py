@@ -20,6 +20,7 @@ from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
+from tests.servers.service import ServiceFactory
 
 PROOF_S, RUN_S = 3, 8
 MOST_SECONDS_TO_VERDICT = 4.5
@@ -38,6 +39,7 @@ class Bench:
         self.apache = ApacheFactory(stack, self.fpm)
         self.haproxy = HaproxyFactory(stack)
         self.nginx = NginxFactory(stack)
+        self.service = ServiceFactory(stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,12 @@ class ApacheFactory:
         return server
 
 
+def proxying(url: str) -> str:
+    """What Apache's configuration has for passing all requests on to a URL but those of its status page."""
+    modules = _installation().load("proxy", "proxy_http")
+    return f"{modules}\nProxyPass /server-status !\nProxyPass / {url}\n"
+
+
 def _serves(server: Apache) -> bool:
     if not answers(server.port):
         return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tests.servers.program import Program, answers, free_port, server_directory
 
 BURNING = """
-    import socketserver, sys, time
+    import os, socketserver, sys, time
 
     class Answer(socketserver.StreamRequestHandler):
         def handle(self):
@@ -22,9 +22,12 @@ BURNING = """
 
     socketserver.TCPServer.allow_reuse_address = True
     socketserver.TCPServer.request_queue_size = 128
-    socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+    server = socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer)
+    for _ in range(int(sys.argv[2])):
+        os.fork()
+    server.serve_forever()
 """
-"""One thread, which takes 5 ms of the processor for each request."""
+"""One thread, which takes 5 ms of the processor for each request; its second argument is how often it forks."""
 
 FORWARDING = """
     import asyncio, sys
