@@ -19,6 +19,7 @@ from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
 SOON_S = 1.0  # how soon it looks again until the tested port has connections, and after it found more; our own
+LEAST_LOOKS = 3  # while it has connections, which may all be short
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
 
@@ -41,6 +42,7 @@ class RequestPath:
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
+        self._looks = 0
         self._settled = False
         self._search = Search("processes under test", self._running, self._look, soon_s=SOON_S)
         self.close = self._search.close
@@ -66,7 +68,8 @@ class RequestPath:
             return
         before = self.known, self.stranger, self.leaves, self.reached, self.services
         places = self._follow(*found)
-        self._settled = places <= self._places
+        self._looks += 1
+        self._settled = self._looks >= LEAST_LOOKS and places <= self._places
         self._places |= places
         if before != (self.known, self.stranger, self.leaves, self.reached, self.services):
             await self._changed()
@@ -93,11 +96,11 @@ class RequestPath:
         """Learn whom requests reach. Returns the places that are asked on the way."""
         first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
         path, more, places = self._serving, first, frozenset[Endpoint]()
-        while not more <= path:
+        while more:
             path |= more
             askers = [pid for pid in asked if not path.isdisjoint((pid, *self._pids(pid)))]
             places = frozenset(place for pid in askers for place in asked[pid])
-            more = behind(listening, (place for place in places if _is_own(place, own)))
+            more = behind(listening, (place for place in places if _is_own(place, own))) - path
         lineages = {pid: lineage for pid in path if (lineage := self._machine.lineage(pid))}
         ways_out = (_INTO_CONTAINERS.fullmatch(lineage[0].name) for lineage in lineages.values())
         self.leaves = self.leaves or any(ways_out) or not all(_is_own(place, own) for place in places)

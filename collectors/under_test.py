@@ -162,6 +162,7 @@ class UnderTest:
             if backends is not None:
                 unknown += backends.unknown
                 found |= behind(places, backends.endpoints)
+        found |= self._path.reached & self._servers.keys()
         # Another kind of server may serve a URL that leads to none of these, or one of which it is not known where it
         # listens.
         hidden = not all(direct.values()) and not all(places.values())
