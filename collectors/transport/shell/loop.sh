@@ -72,10 +72,13 @@ while read -r $patience order rest; do
     # a sample of what awk was told of: a mark, and files wanted this time only
     s)
         set +f
-        set -- $waits
-        if [ "$*" != "$tasks" ]; then
-            tasks="$*"
-            printf "%s t %s\n" "$key" "$tasks"
+        if [ "$waits" ]; then
+            set -- $waits
+            [ $# -lt 2000 ] || set --
+            if [ "$*" != "$tasks" ]; then
+                tasks="$*"
+                printf "%s t %s\n" "$key" "$tasks"
+            fi
         fi
         set -- [0-9]*
         set -f
@@ -86,7 +89,7 @@ while read -r $patience order rest; do
         printf "%s s %s\n" "$key" "$rest"
         ;;
     # threads of which is wanted how long they waited for a processor, all those of a process by a pattern
-    t) waits=$rest ;;
+    t) tasks= waits=; case $rest in *"*"*) waits=$rest ;; *) printf "%s t %s\n" "$key" "$rest" ;; esac ;;
     # who we are: this shell, bytes of a page, who can tell of accept queues
     i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
     # the first bytes of the files of the kernel, and of others (no awk but gawk can pass a zero byte on); the links of a

@@ -132,8 +132,11 @@ async def test_waits_of_each_thread_are_read_where_the_process_did_something(
         20: ["20 9 20 1"],
         300: ["300 9 300 1", "301 9 301 1"],
     }
-    (root / "proc" / "20" / "stat").write_text("20 (x) R\n")
-    assert (await transport.read(request)).waits == {20: "20 9 20 1\n"}
+    for task in range(301, 1000):
+        (root / "proc" / "300" / "task" / str(task)).mkdir(exist_ok=True)
+    for pid in (20, 300):
+        (root / "proc" / str(pid) / "stat").write_text(f"{pid} (x) R\n")
+    assert (await transport.read(request)).waits == {20: "20 9 20 1\n", 300: ""}, "300 has started many threads"
     assert (await transport.read(Request((), processes=True))).waits == {}
     assert (await transport.read(request)).waits.keys() == {1, 20, 300}
 
