@@ -7,9 +7,10 @@ from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, ex
 from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, OTHER, CgroupLimits
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import HostRates, ProcessRates
+from loadtop.rates.records import CpuShares, HostRates, ProcessRates
 
-BUSY_PCT, BUSY_CLEAR_PCT = 90.0, 80.0  # percent, without iowait and steal: PCP's cpu/util 90; cleared at 80
+BUSY_PCT, BUSY_CLEAR_PCT = 90.0, 80.0
+"""Percent of what the hypervisor delivers, without iowait: PCP's cpu/util 90; cleared at 80."""
 
 CORE_PCT, CORE_CLEAR_PCT = 95.0, 88.0
 MEAN_PCT = 70.0  # one core over 95 % (PCP percpu/some_util) while all together stay below 70 %
@@ -30,6 +31,8 @@ DATABASES = {"mysqld", "mariadbd", "postgres", "redis-server", "valkey-server", 
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 
+SPARE_PCT = 20.0  # percent of a core that is left over: what is stolen from others keeps nobody waiting; our own
+
 PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
 
@@ -49,9 +52,8 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
     stall = None if rates.pressure is None else rates.pressure.cpu_some
     queued, stalled = exceeds(running, cores), exceeds(stall, STALL_PCT)
     wanted = queued is not False or stalled is not False
-    busy = rates.cpu.busy
-    others = sum(each.cpu or 0.0 for each in _strangers(rates)) / cores
-    engaged = None if busy - others > BUSY_CLEAR_PCT else engaged_share(measured, host)
+    busy = rates.cpu.used
+    engaged = _engaged_beside_strangers(measured, host, rates, rates.cpu)
     ours = engaged is None or engaged > ENGAGED_PCT
     return Assessment(
         over=busy > BUSY_PCT and wanted and ours,
@@ -61,10 +63,18 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
             ("servers.engaged_pct", engaged, ENGAGED_PCT, "%", "Little's law: time on CPU or waiting for it"),
             ("running", running, cores, "tasks", "USE method: run queue > cores"),
             ("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
+            ("cpu.steal_pct", rates.cpu.steal or None, STEAL_PCT, "%", "netdata: steal over 10 %"),
         ),
         advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
         confidence=agreement(queued, stalled),
     )
+
+
+def _engaged_beside_strangers(measured: Measured, host: HostView, rates: HostRates, cpu: CpuShares) -> float | None:
+    """The same where strangers fill the machine: it would not be full without them. Otherwise ``None``."""
+    cores = len(rates.cores) or (1 if host.sample is None else host.sample.facts.cores)
+    others = sum(each.cpu or 0.0 for each in _strangers(rates)) / cores
+    return None if cpu.used - others > BUSY_CLEAR_PCT else engaged_share(measured, host)
 
 
 def engaged_share(measured: Measured, host: HostView) -> float | None:
@@ -138,30 +148,31 @@ CPU = Verdict(
 
 
 def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
-    """One process fills its core, others idle, and requests wait meanwhile. A process of one thread that takes a whole
-    core is held by that, however busy others (as a load generator beside it) keep the rest, as long as some is left."""
+    """One process fills its core, or what the hypervisor delivers of it, others idle, and requests wait meanwhile. A
+    process of one thread that takes a whole core is held by that, however busy others (as a load generator beside it)
+    keep the rest, as long as some is left."""
     rates = host.rates
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
         return None
-    fullest = max(rates.cores, key=lambda core: core.shares.busy)
-    core = fullest.shares.busy
+    fullest = max(rates.cores, key=lambda core: core.shares.used)
+    core, overall = fullest.shares.used, rates.cpu.used
     process = _busiest(rates)
-    share = 0.0 if process is None or process.cpu is None else process.cpu
+    share = 0.0 if process is None or process.cpu is None else 100.0 * process.cpu / max(1.0, fullest.shares.delivered)
     threaded = process is not None and process.process.threads > 1
     load = measured.load
     asked = None if load is None else load.concurrency if load.in_flight is None else load.in_flight
     several = load is not None and (asked is None or asked >= 2)  # believed where an engine tells neither
     # Beside a known web server, a core that something else fills is no limit of the server.
-    bound = _bound_to_a_core(rates)
+    bound = _bound_to_a_core(rates, fullest.shares.delivered / 100.0)
     filled = rates.processes is None or share >= PROCESS_PCT or bound > 0
     single = share >= CORE_PCT and not threaded
-    alone = rates.cpu.busy < (BUSY_PCT if single else MEAN_PCT) and several and filled
+    alone = overall < (BUSY_PCT if single else MEAN_PCT) and several and filled
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
         held=(single or core > CORE_CLEAR_PCT) and alone,
         evidence=(
             (f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
-            ("cpu.busy_pct", rates.cpu.busy, MEAN_PCT, "%", "loadtop, calibrated", True),
+            ("cpu.busy_pct", overall, MEAN_PCT, "%", "loadtop, calibrated", True),
             ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _core_advice(process, bound if share < PROCESS_PCT else 0),
@@ -183,13 +194,14 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
     return Message(template, name=name, pid=pid)
 
 
-def _bound_to_a_core(rates: HostRates) -> int:
-    """How many processes of the web server seem to be bound to one core; 0 where somebody else may fill it."""
+def _bound_to_a_core(rates: HostRates, delivered: float) -> int:
+    """How many processes of the web server seem to be bound to one core, of which a part is ``delivered``; 0 where
+    somebody else may fill it."""
     servers = rates.of_role()
     names = {group.group for group in servers}
     together = sum(group.cpu or 0.0 for group in servers)
     others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group not in names)
-    bound = PROCESS_PCT <= together <= TOGETHER_PCT and max(others, default=0.0) < BESIDE_PCT
+    bound = PROCESS_PCT * delivered <= together <= TOGETHER_PCT and max(others, default=0.0) < BESIDE_PCT
     return sum(group.processes for group in servers) if bound else 0
 
 
@@ -213,18 +225,22 @@ CPU_CORE = Verdict(
 )
 
 
-def _assess_steal(_: Measured, host: HostView) -> Assessment | None:
-    """A share is stolen, and no time is left over to make up for it."""
-    cpu = None if host.rates is None else host.rates.cpu
-    if cpu is None or cpu.steal is None:
+def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
+    """A share is stolen that requests wait for, and on no core is time left over to make up for it."""
+    rates = host.rates
+    cpu = None if rates is None else rates.cpu
+    if rates is None or cpu is None or cpu.steal is None:
         return None
     steal, wanted = cpu.steal, cpu.busy + cpu.steal
+    engaged = _engaged_beside_strangers(measured, host, rates, cpu)
+    missed = engaged is None or engaged > ENGAGED_PCT
+    everywhere = all(100.0 - core.shares.busy - (core.shares.steal or 0.0) < SPARE_PCT for core in rates.cores)
     sample = host.sample
     running = None if sample is None or sample.scheduler is None else sample.scheduler.running
     cores = 1 if sample is None else sample.facts.cores
     return Assessment(
-        over=steal > STEAL_PCT and wanted > BUSY_PCT,
-        held=steal > STEAL_CLEAR_PCT and wanted > BUSY_CLEAR_PCT,
+        over=steal > STEAL_PCT and wanted > BUSY_PCT and everywhere and missed,
+        held=steal > STEAL_CLEAR_PCT and wanted > BUSY_CLEAR_PCT and missed,
         evidence=(
             ("cpu.steal_pct", steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
             ("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),

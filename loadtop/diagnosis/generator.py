@@ -35,6 +35,8 @@ def _assess_process(measured: Measured) -> Assessment | None:
     unsent = 100.0 * missed / due if due else 0.0
     wait = None if _server_waits_too(measured) else generator.wait
     wanted = generator.busiest if wait is None else generator.wanted or 0.0
+    cpus = [host.rates.cpu for host in measured.hosts if "generator" in host.state.role and host.rates is not None]
+    wanted *= 100.0 / min((max(1.0, cpu.delivered) for cpu in cpus if cpu is not None), default=100.0)
     full, late = wanted > WORKER_PCT, unsent > UNSENT_PCT
     stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled
     waits = full and generator.busiest <= WORKER_PCT
@@ -45,13 +47,7 @@ def _assess_process(measured: Measured) -> Assessment | None:
         evidence=(
             ("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
             ("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
-            (
-                "generator.worker_wanted_pct",
-                wanted if waits else None,
-                WORKER_PCT,
-                "%",
-                "Locust: over 90 %, with waits",
-            ),
+            ("generator.worker_wanted_pct", wanted if waits else None, WORKER_PCT, "%", "the same, with its waits"),
             ("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _advice(measured, generator.workers, stopped, wait if waits else None),
@@ -92,7 +88,7 @@ def _advice(measured: Measured, workers: int, stopped: float, wait: float | None
             "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
             "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
         )
-    elif wait is not None:
+    elif wait:
         template = (
             "The load generator waits for a CPU {wait:.0f} % of the time, the server may do more: end what else runs "
             "there, let it use more CPUs, or generate from another machine."

@@ -32,6 +32,16 @@ class CpuShares:
         return self.user + self.nice + self.system + (self.irq or 0.0) + (self.softirq or 0.0)
 
     @property
+    def delivered(self) -> float:
+        """Percent of the time that the hypervisor left to this machine."""
+        return 100.0 - (self.steal or 0.0)
+
+    @property
+    def used(self) -> float:
+        """Percent of what was delivered that was spent computing."""
+        return 100.0 * self.busy / self.delivered if self.delivered > 0 else 0.0
+
+    @property
     def kernel(self) -> float:
         """Percent of the time in the kernel: system and interrupts."""
         return self.system + (self.irq or 0.0) + (self.softirq or 0.0)

@@ -3,15 +3,20 @@
 ``LOADTOP_LAB_KEEP=tests/fixtures/lab make lab`` records them anew.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loadtop.analysis.totals.totals import Totals
+from loadtop.diagnosis.cpu import STEAL_PCT
+from loadtop.model import Frame
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
 from loadtop.servers.registry import VERDICT_NAMES
 from tests.lab.keeping import SUFFIX, unpack
+from tests.unit.stealing import Thieves
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 NAMES = sorted((name for name in VERDICT_NAMES), key=len, reverse=True)
@@ -28,13 +33,32 @@ def test_there_are_recordings_of_most_limits() -> None:
     assert len({limit_of(path) for path in RECORDINGS}) >= 16
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(SUFFIX))
-def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
+ALL = pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(SUFFIX))
+
+
+def judged(path: Path, directory: Path, change: Callable[[Frame], Frame] = lambda frame: frame) -> dict[str, Any]:
+    """What is said of a recording, each frame of which is changed."""
     summary = Totals("http://lab/")
-    with Session(unpack(path, tmp_path)) as session:
-        for snapshot in snapshots(session.frames()):
+    with Session(unpack(path, directory)) as session:
+        for snapshot in snapshots(change(frame) for frame in session.frames()):
             summary.add(snapshot)
         assert session.damage == []
-    figures = summary.as_json()
+    return summary.as_json()
+
+
+@ALL
+def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
+    figures = judged(path, tmp_path)
     assert figures["verdict"]["bottleneck"] == limit_of(path), figures["timeline"]
     assert len(figures["timeline"]) <= CHANGES
+
+
+@pytest.mark.parametrize("stolen", [5, 15, 30])
+@ALL
+def test_names_it_too_where_the_hypervisor_steals(path: Path, stolen: int, tmp_path: Path) -> None:
+    """Or says ``steal``, where that takes what a machine without any idle time needs."""
+    thieves = Thieves(stolen / 100)
+    figures = judged(path, tmp_path, thieves.steal)
+    named, expected = figures["verdict"]["bottleneck"], limit_of(path)
+    taken = named == "steal" and stolen > STEAL_PCT and thieves.needed()
+    assert named == expected or taken, figures["timeline"]

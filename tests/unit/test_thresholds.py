@@ -129,6 +129,30 @@ class TestProcessors:
         assert ("The 8 processes of the web server share one core" in advice(found)) is over
 
     @pytest.mark.parametrize(
+        ("share", "steal", "full"),
+        [(90.0, 0.0, False), (85.5, 5.0, False), (86.0, 5.0, True), (72.5, 20.0, True), (78.0, 20.0, True)],
+    )
+    def test_what_the_hypervisor_delivers_counts(self, share: float, steal: float, full: bool) -> None:
+        """Four fifths of a core are all of it where a fifth is stolen."""
+        view = host({"scheduler": Scheduler(0, 0, 0, 3)}, cpu=busy(share, steal))
+        assert of_host(CPU, view).over is full
+        cores = (CoreShares(0, busy(share, steal)), CoreShares(1, busy(5.0)))
+        rows, groups = (process(share),), (group(share),)
+        found = of_host(CPU_CORE, host(cpu=busy(share / 2, steal / 2), cores=cores, processes=rows, groups=groups))
+        assert found.over is (share / (1 - steal / 100) > 95.0)
+
+    @pytest.mark.parametrize(("idle", "over"), [(19.5, True), (20.5, False)])
+    def test_what_is_stolen_beside_an_idle_core_keeps_nobody_waiting(self, idle: float, over: bool) -> None:
+        cores = (CoreShares(0, busy(70.0, 30.0)), CoreShares(1, busy(99.0 - idle, 1.0)))
+        assert of_host(STEAL, host(cpu=busy(80.0, 15.0), cores=cores)).over is over
+
+    def test_what_strangers_miss_keeps_no_request_waiting(self) -> None:
+        rows = (process(150.0, "backup", OTHER),)
+        for wait, over in ((0.0, False), (300.0, True)):
+            groups = (group(5.0, wait=wait, threads=20),)
+            assert of_host(STEAL, host(cpu=busy(80.0, 15.0), processes=rows, groups=groups)).over is over
+
+    @pytest.mark.parametrize(
         ("share", "steal", "over", "held"),
         [
             (80.5, 10.0, False, True),

@@ -126,6 +126,11 @@ class TestGenerator:
         assert value(found, "generator.worker_wanted_pct") == (engaged if over else None)
         assert ("waits for a CPU 60 % of the time" in advice(found)) is over
 
+    @pytest.mark.parametrize(("share", "steal", "over"), [(81.0, 10.0, False), (81.5, 10.0, True), (90.5, 0.0, True)])
+    def test_what_the_hypervisor_delivers_to_it_counts(self, share: float, steal: float, over: bool) -> None:
+        view = host(role="generator", cpu=busy(50.0, steal))
+        assert of_load(GENERATOR, view, generator=GeneratorRates(share, share, 1, 0.0, 0.0, 0.0)).over is over
+
     def test_another_name_of_the_machine_under_test_is_no_machine_of_the_generator(self) -> None:
         view = host({"facts": replace(FACTS, boot_id="one")}, role="generator", cpu=busy(99.0))
         tested = replace(view, state=replace(view.state, role="target"))
