@@ -2,18 +2,25 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from loadtop.analysis.experiment.plan import Cell
+from loadtop.analysis.statistic import Json
 from loadtop.model.server import Role
 from loadtop.servers.registry import KINDS
 
 WEB = next(kind for kind in KINDS if kind.role is Role.WEB)  # whose workers httpd_running and busy show
 
 
-@dataclass(frozen=True, slots=True)
+def _figure(*place: str) -> Any:
+    """A figure that stands at this place of the JSON summary, whose machine under test is ``target``."""
+    return field(metadata={"place": place})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellResult:
     """One cell, measured. Shares of time in percent, times in ms; what was not measured is ``None``.
 
@@ -29,38 +36,34 @@ class CellResult:
     requests: int
     failed: int
     non_2xx: int
-    seconds: float
-    rps: float | None
-    mean_ms: float | None
-    p50_ms: float | None
-    p90_ms: float | None
-    p99_ms: float | None
-    max_ms: float | None
-    idle_pct: float | None
-    iowait_pct: float | None
-    swap_used_pct: float | None
+    seconds: float = _figure("duration_s")
+    rps: float | None = _figure("load", "rps")
+    mean_ms: float | None = _figure("load", "latency_ms", "mean")
+    p50_ms: float | None = _figure("load", "latency_ms", "p50")
+    p90_ms: float | None = _figure("load", "latency_ms", "p90")
+    p99_ms: float | None = _figure("load", "latency_ms", "p99")
+    max_ms: float | None = _figure("load", "latency_ms", "max")
+    idle_pct: float | None = _figure("target", "cpu", "idle", "mean")
+    iowait_pct: float | None = _figure("target", "cpu", "iowait", "mean")
+    swap_used_pct: float | None = _figure("target", "swap", "used_pct", "mean")
     swap_kb_s: float | None
-    load1: float | None
-    running: float | None
-    httpd_running: float | None
-    busy: float | None
+    load1: float | None = _figure("target", "load1", "mean")
+    running: float | None = _figure("target", "running", "mean")
+    httpd_running: float | None = _figure("target", WEB.group, "running", "mean")
+    busy: float | None = _figure("target", WEB.name, "busy", "mean")
     received_kb_s: float | None
-    bottleneck: str
-    host: str | None
-    state: str
+    bottleneck: str = _figure("verdict", "bottleneck")
+    host: str | None = _figure("verdict", "host")
+    state: str = _figure("load", "state")
     took_s: float
     recording: str
 
 
-def cell_result(cell: Cell, figures: dict[str, Any], took_s: float, recording: str) -> CellResult:
-    """From the JSON summary of a cell's test; the machine is the target."""
-    load = figures["load"]
-    latency: dict[str, Any] = load["latency_ms"] or {}
-    hosts: list[dict[str, Any]] = figures["hosts"]
-    host = next((each for each in hosts if "target" in (each["role"] or "")), None)
-    swap = [_mean(host, "swap", name) for name in ("in_kb_s", "out_kb_s")]
-    seconds = figures["duration_s"]
-    received = load["received_bytes"]
+def cell_result(cell: Cell, summary: Json, took_s: float, recording: str) -> CellResult:
+    """From the JSON summary of a cell's test."""
+    load, seconds, received = summary["load"], summary["duration_s"], summary["load"]["received_bytes"]
+    tree = {**summary, "target": next((each for each in summary["hosts"] if "target" in (each["role"] or "")), None)}
+    swap = [_at(tree, ("target", "swap", name, "mean")) for name in ("in_kb_s", "out_kb_s")]
     return CellResult(
         key=cell.key,
         variant=cell.variant.name,
@@ -71,32 +74,18 @@ def cell_result(cell: Cell, figures: dict[str, Any], took_s: float, recording: s
         requests=load["requests"] or 0,
         failed=load["failed"] or 0,
         non_2xx=load["non_2xx"] or 0,
-        seconds=seconds,
-        rps=load["rps"],
-        **{f"{name}_ms": latency.get(name) for name in ("mean", "p50", "p90", "p99", "max")},
-        idle_pct=_mean(host, "cpu", "idle"),
-        iowait_pct=_mean(host, "cpu", "iowait"),
-        swap_used_pct=_mean(host, "swap", "used_pct"),
-        swap_kb_s=None if None in swap else sum(each for each in swap if each is not None),
-        load1=_mean(host, "load1"),
-        running=_mean(host, "running"),
-        httpd_running=_mean(host, WEB.group, "running"),
-        busy=_mean(host, WEB.name, "busy"),
+        swap_kb_s=None if None in swap else sum(swap),
         received_kb_s=None if not seconds or received is None else received / 1024 / seconds,
-        bottleneck=figures["verdict"]["bottleneck"],
-        host=figures["verdict"]["host"],
-        state=load["state"],
         took_s=took_s,
         recording=recording,
+        **{each.name: _at(tree, each.metadata["place"]) for each in fields(CellResult) if each.metadata},
     )
 
 
-def _mean(tree: Any, *names: str) -> float | None:
-    for name in (*names, "mean"):
-        if tree is None:
-            return None
-        tree = tree.get(name)
-    return tree if isinstance(tree, int | float) else None
+def _at(tree: Any, place: Sequence[str]) -> Any:
+    for name in place:
+        tree = None if tree is None else tree.get(name)
+    return tree
 
 
 class ResultFile:

@@ -11,6 +11,11 @@ from loadtop.rates.metrics import PERCENTILES
 
 WORKER_FIGURES = ("users", "cpu_pct", "memory_kb")
 PARTS = ("total", "connect", "processing", "waiting")
+_AS_COUNTED = (
+    "engine", "model", "concurrency", "rate", "keepalive", "requests", "failed", "non_2xx", "server_errors", "pending",
+    "keepalive_requests", "received_bytes", "body_bytes", "sent_bytes",
+)  # fmt: skip
+"""Fields of the last sample that the JSON summary has as they are."""
 
 
 def counts(load: LoadSample | None, before: LoadSample | None) -> bool:
@@ -60,22 +65,9 @@ class LoadTotals:
         distributions = self.distributions
         total = latency_json(distributions["total"])
         return {
-            "engine": last.engine,
-            "model": last.model,
-            "concurrency": last.concurrency,
-            "rate": last.rate,
-            "keepalive": last.keepalive,
-            "requests": last.requests,
-            "failed": last.failed,
+            **{name: getattr(last, name) for name in _AS_COUNTED},
             "failures": None if last.failures is None else _failures_json(last.failures),
-            "non_2xx": last.non_2xx,
-            "server_errors": last.server_errors,
-            "pending": last.pending,
-            "keepalive_requests": last.keepalive_requests,
             "rps": None if rps is None else round(rps, 3),
-            "received_bytes": last.received_bytes,
-            "body_bytes": last.body_bytes,
-            "sent_bytes": last.sent_bytes,
             "latency_ms": _stated_latency(stated["total"]) if "total" in stated else total,
             "latency_source": "stated" if "total" in stated else (None if total is None else "measured"),
             "corrected_latency_ms": latency_json(self._parts["corrected"].merged),

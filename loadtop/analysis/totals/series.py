@@ -1,9 +1,11 @@
 """The metrics of a test over time, in bounded memory however long it was: for charts and for comparisons."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
+from loadtop.analysis.statistic import Statistic
 from loadtop.analysis.totals.load import counts
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.model import LoadSample
@@ -25,7 +27,8 @@ PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}  # the greates
 CHARTED = {line.name: line.read for kind in KINDS for chart in kind.charts for line in chart.lines}
 """Series of a machine's servers that are only drawn."""
 
-_READ = {m.name: m.read for m in LOAD_METRICS if m.name in COMPARED or m.name in PEAKS.values()}
+_METRICS = {metric.name: metric.read for metric in LOAD_METRICS}
+_READ = {name: _METRICS[PEAKS.get(name, name)] for name in (*COMPARED, *PEAKS)}
 
 _GREATEST = (1 << 63) - 1
 
@@ -67,7 +70,7 @@ class SeriesTotals:
     def __init__(self) -> None:
         self.series = Series()
         self._most = POINTS
-        self._added: dict[Key, int] = {}
+        self._newest = defaultdict[Key, Statistic](Statistic)  # what is in the newest point
         self._before: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
@@ -96,7 +99,7 @@ class SeriesTotals:
         for known in series.values.values():
             for values in known.values():
                 values.append(None)
-        self._added = {}
+        self._newest.clear()
 
     def _has_room(self, step: int, loaded: bool) -> bool:
         series = self.series
@@ -116,36 +119,27 @@ class SeriesTotals:
             if loaded and not load.state.ended:
                 text = f"{load.rate:g}/s" if load.rate is not None else f"c={load.concurrency}"
                 self.series.loads.setdefault(_bounded(load.step), text)
-            found = {name: read(snapshot.measured) for name, read in _READ.items()}
-            for name in COMPARED:
-                self._put((LOAD, name), found[name])
-            for name, metric in PEAKS.items():
-                self._put((LOAD, name), found[metric], peak=True)
+            for name, read in _READ.items():
+                self._put((LOAD, name), read(snapshot.measured))
             rates = snapshot.measured.load_rates
             self._put((LOAD, "failed_s"), None if rates is None else rates.failed)
         for host in snapshot.measured.hosts:
             if host.rates is not None:
                 for known in HOST_METRICS:
                     self._put((host.name, known.name), known.read(host))
-                for name, read in CHARTED.items():
-                    self._put((host.name, name), read(host.rates))
+                for name, chart in CHARTED.items():
+                    self._put((host.name, name), chart(host.rates))
 
-    def _put(self, key: Key, value: float | None, *, peak: bool = False) -> None:
+    def _put(self, key: Key, value: float | None) -> None:
         if value is None or isnan(value):
             return
         of, name = key
         known = self.series.values.setdefault(of, {})
         if name not in known:
             known[name] = [None] * len(self.series.at)
-        values, count = known[name], self._added.get(key, 0)
-        before = values[-1]
-        if not count or before is None:
-            values[-1] = value
-        elif peak:
-            values[-1] = max(before, value)
-        else:
-            values[-1] = before + (value - before) / (count + 1)
-        self._added[key] = count + 1
+        statistic = self._newest[key]
+        statistic.add(value)
+        known[name][-1] = statistic.highest if name in PEAKS else statistic.mean
 
     def _halve(self) -> None:
         """Make one point of every two. With very many steps that frees little, so more points are allowed then."""
