@@ -67,14 +67,9 @@ class CommandLoad:
         """What failed, with the command's last line if that printed no results."""
         if self.problem:
             return Message("{command} cannot be run: {reason}", command=self.name, reason=self.problem)
-        if self._last_line and not self._has_results:
-            return Message(
-                "{command} ended with exit code {code}: {line}",
-                command=self.name,
-                code=self.exit_code,
-                line=self._last_line,
-            )
-        return Message("{command} ended with exit code {code}", command=self.name, code=self.exit_code)
+        said = None if self._has_results or not self._last_line else Message(": {line}", line=self._last_line)
+        text = "{command} ended with exit code {code}{said}"
+        return Message(text, command=self.name, code=self.exit_code, said=said)
 
     @property
     def problem(self) -> Message | None:

@@ -88,11 +88,8 @@ class JmeterProcess(EngineProcess):
     def failure(self) -> Message:
         if not self.refused_by:
             return super().failure
-        if reason := next((line for line in self.lines if "busy" in line), ""):
-            return Message(
-                "jmeter-server {server} does not make the load: {reason}", server=self.refused_by, reason=reason
-            )
-        return Message("jmeter-server {server} does not make the load", server=self.refused_by)
+        busy = next((Message(": {reason}", reason=line) for line in self.lines if "busy" in line), None)
+        return Message("jmeter-server {server} does not make the load{busy}", server=self.refused_by, busy=busy)
 
     async def run(self) -> None:
         user_plan = self._settings.user_plan

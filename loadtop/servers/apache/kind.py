@@ -12,7 +12,7 @@ from loadtop.i18n import Message, Text, Translatable, grouped, listed, mean_figu
 from loadtop.model import Cause, HostSample, Process, Role, State
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
-from loadtop.rates.records import GroupRates, HostRates, ServerRates
+from loadtop.rates.records import HostRates, ServerRates
 from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
 from loadtop.servers.kind import (
     ChartLine,
@@ -143,12 +143,9 @@ def mean_duration_ms(rates: ServerRates[ApacheStatus]) -> float | None:
     return duration / accesses if duration is not None and accesses else None
 
 
-def _processes(read: Callable[[GroupRates], float | None]) -> Callable[[HostView], float | None]:
-    def value(host: HostView) -> float | None:
-        group = None if host.rates is None else host.rates.group(GROUP)
-        return None if group is None else read(group)
-
-    return value
+def _processes(name: str) -> Callable[[HostView], float | None]:
+    """A figure of the group of Apache's processes."""
+    return lambda host: None if host.rates is None else getattr(host.rates.group(GROUP), name, None)
 
 
 def _first(read: Callable[[ServerRates[ApacheStatus]], float | None]) -> Callable[[HostView], float | None]:
@@ -296,11 +293,11 @@ APACHE = Kind(
     title="Apache",
     record=ApacheStatus,
     metrics=(
-        Metric("httpd.processes", "httpd processes", "", "neither", _processes(lambda group: group.processes)),
-        Metric("httpd.running", "httpd running", "", "neither", _processes(lambda group: group.running)),
-        Metric("httpd.threads", "httpd threads", "", "neither", _processes(lambda group: group.threads)),
-        Metric("httpd.cpu_pct", "httpd CPU", "% of a core", "neither", _processes(lambda group: group.cpu)),
-        Metric("httpd.wait_pct", "httpd CPU wait", "% of a core", "lower", _processes(lambda group: group.wait)),
+        Metric("httpd.processes", "httpd processes", "", "neither", _processes("processes")),
+        Metric("httpd.running", "httpd running", "", "neither", _processes("running")),
+        Metric("httpd.threads", "httpd threads", "", "neither", _processes("threads")),
+        Metric("httpd.cpu_pct", "httpd CPU", "% of a core", "neither", _processes("cpu")),
+        Metric("httpd.wait_pct", "httpd CPU wait", "% of a core", "lower", _processes("wait")),
         Metric("apache.busy", "busy workers", "slots", "neither", _first(lambda page: page.reading.busy)),
         Metric("apache.idle", "idle workers", "slots", "neither", _first(lambda page: page.reading.idle)),
         Metric("apache.keepalive", "keep-alive", "slots", "lower", _first(lambda page: page.reading.keepalive)),
