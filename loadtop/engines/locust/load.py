@@ -23,10 +23,10 @@ from loadtop.engines.engine import (
     read_resource,
     users_for_rate,
 )
-from loadtop.engines.locust.master import PERCENTILES, TIMEOUT_S, Status, Workers, ask_master
+from loadtop.engines.locust.master import TIMEOUT_S, Status, Workers, ask_master
 from loadtop.generator.plan import Plan, Step
 from loadtop.i18n import Message, verbatim
-from loadtop.model import Failures, Latencies, LoadSample, LoadState, StatedTimes
+from loadtop.model import Failures, Latencies, LoadSample, LoadState
 from loadtop.model.histogram import distribution_of_milliseconds
 from loadtop.pipeline.background import background
 
@@ -100,7 +100,7 @@ class LocustLoad(EngineLoad):
                 "body_bytes": status.body_bytes,
                 "latencies": self._latencies(status),
                 "stated_rps": status.rps,
-                "stated": _stated_times(status),
+                "stated": status.stated,
             }
         return self._sample(
             self._step,
@@ -311,16 +311,3 @@ def plan_json(plan: Plan, key: str, *, with_targets: bool) -> str:
             "timeout_s": plan.timeout_s,
         }
     )
-
-
-def _stated_times(status: Status) -> tuple[StatedTimes, ...]:
-    if not status.requests:
-        return ()
-    times = StatedTimes(
-        "total",
-        min_ms=None if status.min_ms is None else round(status.min_ms, 3),
-        mean_ms=round(status.mean_ms, 3),
-        max_ms=round(status.max_ms, 3),
-        **dict(zip(PERCENTILES, status.percentiles, strict=False)),
-    )
-    return (times,)

@@ -9,10 +9,9 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, UnixConnector
 
 from loadtop.engines.engine import EngineError
 from loadtop.i18n import Message
-from loadtop.model import MISSING, EngineWorker, GeneratorSample
+from loadtop.model import MISSING, EngineWorker, GeneratorSample, StatedTimes
 
 TIMEOUT_S = 5.0
-PERCENTILES = ("p50_ms", "p66_ms", "p75_ms", "p80_ms", "p90_ms", "p95_ms", "p98_ms", "p99_ms", "p99_9_ms")
 UNKNOWN = "unknown"  # the state of all workers while the master does not answer
 _BUSY = ("spawning", "running")
 CONTROL = "control"  # the master's socket in its directory
@@ -32,8 +31,8 @@ class Worker(msgspec.Struct, frozen=True):
 class Status(msgspec.Struct, frozen=True):
     """The whole load so far. ``age_s`` is the time since the last report of a worker.
 
-    ``times`` are response times in ms, rounded by Locust, with their counts; ``percentiles`` those of
-    :data:`PERCENTILES`. ``error`` is the most frequent reason of failed requests, ``exception`` of users who gave up.
+    ``times`` are response times in ms, rounded by Locust, with their counts; ``stated`` has none without requests.
+    ``error`` is the most frequent reason of failed requests, ``exception`` of users who gave up.
     """
 
     age_s: float
@@ -43,11 +42,8 @@ class Status(msgspec.Struct, frozen=True):
     failures: int
     body_bytes: int
     total_ms: float
-    min_ms: float | None
-    max_ms: float
-    mean_ms: float
     rps: float
-    percentiles: tuple[float, ...]
+    stated: tuple[StatedTimes, ...]
     times: tuple[tuple[int, int], ...]
     error: str
     exception: str

@@ -262,26 +262,22 @@ def _pools(pages: Sequence[ServerRates[ApacheStatus]], processes: Sequence[Proce
 
 def _threaded(pool: WorkerPool, workers: int) -> tuple[int, int]:
     """ThreadsPerChild and ServerLimit for at most ``workers``: whole processes, as Apache rounds down itself."""
-    threads = pool.threads_per_child or DEFAULT_THREADS
+    threads = 1 if pool.manager == "prefork" else pool.threads_per_child or DEFAULT_THREADS
     if workers < threads:
         return workers, 1
     return threads, workers // threads
 
 
 def _allowed(pool: WorkerPool, workers: int) -> int:
-    if pool.manager == "prefork":
-        return workers
     threads, servers = _threaded(pool, workers)
     return threads * servers
 
 
 def _configuration(pool: WorkerPool, workers: int) -> str:
-    directives = {"ServerLimit": workers, "MaxRequestWorkers": workers}
-    mpm = "prefork"
-    if pool.manager != "prefork":
-        threads, servers = _threaded(pool, workers)
-        directives = {"ServerLimit": servers, "ThreadsPerChild": threads, "MaxRequestWorkers": threads * servers}
-        mpm = pool.manager if pool.manager in ("event", "worker") else "event"
+    threads, servers = _threaded(pool, workers)
+    per_child = {} if pool.manager == "prefork" else {"ThreadsPerChild": threads}
+    directives = {"ServerLimit": servers, **per_child, "MaxRequestWorkers": threads * servers}
+    mpm = pool.manager if pool.manager in ("prefork", "event", "worker") else "event"
     lines = [f"    {name:<19} {value}" for name, value in directives.items()]
     return "\n".join([f"<IfModule mpm_{mpm}_module>", *lines, "</IfModule>"])
 
