@@ -1,11 +1,12 @@
 """Locust's master: the HTTP interface that our locustfile adds to it, and the workers that it reports."""
 
+import asyncio
+import importlib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from aiohttp import ClientError, ClientSession, ClientTimeout, UnixConnector
 
 from loadtop.engines.engine import EngineError
 from loadtop.i18n import Message
@@ -55,15 +56,18 @@ async def ask_master(directory: Path | None, order: str = "", timeout_s: float =
     ``/reset`` or ``/stop``. Raises EngineError if it does not answer, or does not run yet (``None``)."""
     if directory is None:
         raise EngineError("locust's master does not answer: {reason}", reason=Message("it has not started yet"))
-    connector, timeout = UnixConnector(str(directory / CONTROL)), ClientTimeout(timeout_s)
+    await asyncio.to_thread(importlib.import_module, "aiohttp")  # which takes a while
+    import aiohttp
+
+    connector, timeout = aiohttp.UnixConnector(str(directory / CONTROL)), aiohttp.ClientTimeout(timeout_s)
     method, url = "POST" if order else "GET", f"http://localhost/loadtop{order}"
     try:
         async with (
-            ClientSession(connector=connector, timeout=timeout, raise_for_status=True) as master,
+            aiohttp.ClientSession(connector=connector, timeout=timeout, raise_for_status=True) as master,
             master.request(method, url) as response,
         ):
             return await response.read()
-    except (OSError, ClientError) as error:
+    except (OSError, aiohttp.ClientError) as error:
         reason = getattr(error, "strerror", None) or str(error) or "timed out"
         raise EngineError("locust's master does not answer: {reason}", reason=reason) from None
 
