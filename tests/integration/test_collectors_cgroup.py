@@ -3,9 +3,9 @@
 import asyncio
 import os
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ import pytest
 
 from collectors.linux.cgroup import Mount, parse_mounts
 from loadtop.model import HostSample
+from tests.loads.program import wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.watched import Watch, until
 
@@ -55,23 +56,21 @@ def group() -> Iterator[list[Path]]:
     (limit if limit.exists() else groups["memory"] / "memory.limit_in_bytes").write_text(str(200 << 20))
     yield made
     for directory in made:
-        _remove(directory)
+        assert wait_until(partial(_removed, directory)), f"a process is still in {directory}"
 
 
-def _remove(directory: Path) -> None:
-    """A group can be removed when its last process is gone, which takes a moment."""
-    for _ in range(100):
-        try:
-            directory.rmdir()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
+def _removed(directory: Path) -> bool:
+    """Whether the group could be removed: its last process is gone."""
+    try:
+        directory.rmdir()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.lab
 @pytest.mark.servers
-async def test_the_limits_of_the_web_server(apache: ApacheFactory, group: list[Path], watch: Watch) -> None:
+async def test_the_limits_of_the_web_server(group: list[Path], apache: ApacheFactory, watch: Watch) -> None:
     apache(mpm="event", workers=4)  # found first, and in no group with limits
     enter = "".join(f"echo $$ > {directory}/cgroup.procs; " for directory in group)
     launcher = ["/bin/sh", "-c", f'{enter}exec "$@"', "enter"]
