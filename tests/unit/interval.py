@@ -55,7 +55,7 @@ def group(cpu: float = 0.0, *, name: str = "httpd", role: Role | None = Role.WEB
     return replace(known, **changes)
 
 
-def process(cpu: float, name: str = "apache2", of: str = "httpd", threads: int = 1) -> ProcessRates:
+def process(cpu: float | None, name: str = "apache2", of: str = "httpd", threads: int = 1) -> ProcessRates:
     return ProcessRates(Process(7, name, of, "R", threads, 0, 5, 9_000), cpu)
 
 

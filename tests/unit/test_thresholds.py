@@ -48,6 +48,12 @@ class TestProcessors:
         agreed = (running is None or running > 2) + (stall is None or stall > 10.0)
         assert found.confidence == (0.85 if running is None else round(0.7 + 0.15 * agreed, 3))
 
+    def test_headroom_is_what_is_busy(self) -> None:
+        assert CPU.headroom is not None
+        (found,) = CPU.headroom(host(cpu=busy(5.0)))
+        assert (found.metric, found.value, found.threshold, found.below) == ("cpu.busy_pct", 5.0, 90.0, True)
+        assert list(CPU.headroom(host(cpu=None))) == list(CPU.headroom(replace(host(), rates=None))) == []
+
     def test_tasks_are_counted_against_the_cores_that_are_listed(self) -> None:
         cores = tuple(CoreShares(number, busy(95.0)) for number in range(4))
         assert not of_host(CPU, host({"scheduler": Scheduler(0, 0, 0, 4)}, cpu=busy(95.0), cores=cores)).over
@@ -60,10 +66,11 @@ class TestProcessors:
             (0.0, [20.0], "backup0 (pid 7), no part of the web server, takes 10 % of it"),
             (0.0, [19.8], None),
             (0.0, [9.9, 20.0, 10.0], "backup1 (pid 7) and 1 more, no part of the web server, take 20 % of it"),
+            (0.0, [None, 20.0], "backup1 (pid 7), no part of the web server, takes 10 % of it"),
         ],
     )
-    def test_who_else_is_at_work(self, generator: float, others: list[float], said: str | None) -> None:
-        rows = tuple(process(share, f"backup{number}", OTHER) for number, share in enumerate(others))
+    def test_who_else_is_at_work(self, generator: float, others: list[float | None], said: str | None) -> None:
+        rows = (*(process(share, f"backup{number}", OTHER) for number, share in enumerate(others)), process(90.0))
         groups = (group(), group(generator, name=LOADTOP, role=None))
         text = advice(of_host(CPU, host(cpu=busy(95.0), groups=groups, processes=rows)))
         assert text.count(". ") == (said is not None)
@@ -116,12 +123,29 @@ class TestProcessors:
         assert found.confidence == (1.0 if share >= 85.0 and threads == 1 else 0.7)
         assert "apache2 (pid 7) fills one core" in advice(found)
 
+    def test_the_busiest_process_of_the_servers_is_named(self) -> None:
+        rows = (process(20.0), process(95.0, "a"), process(None), process(99.0, "backup", OTHER), process(30.0, "b"))
+        cores = (CoreShares(0, busy(10.0)), CoreShares(1, busy(99.0)))
+        found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=rows, groups=(group(95.0),)))
+        assert "a (pid 7) fills one core" in advice(found)
+        found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=rows))  # no server is known
+        assert "backup (pid 7) fills one core" in advice(found)
+        found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=None))
+        assert "A single-threaded part fills one core" in advice(found)
+        assert (value(found, "process.cpu_pct"), found.confidence) == (None, 0.85)
+
+    def test_one_process_is_not_told_to_share_a_core(self) -> None:
+        view = host(
+            cpu=busy(50.0), cores=(CoreShares(0, busy(99.0)),) * 2, processes=(process(84.0),), groups=(group(86.0),)
+        )
+        assert "fills one core" in advice(of_host(CPU_CORE, view))
+
     @pytest.mark.parametrize(
         ("together", "stranger", "over"),
         [(84.5, 0.0, False), (85.0, 0.0, True), (110.0, 49.5, True), (110.5, 0.0, False), (100.0, 50.0, False)],
     )
     def test_many_processes_bound_to_one(self, together: float, stranger: float, over: bool) -> None:
-        rows = (process(together / 4), process(stranger, "backup", OTHER))
+        rows = (process(together / 4), process(stranger, "backup", OTHER), process(0.1, "idle", OTHER))
         groups = (group(together / 2, processes=3), group(together / 2, name="fpm", role=Role.APPLICATION, processes=5))
         cores = (CoreShares(0, busy(96.0)), CoreShares(1, busy(10.0)))
         found = of_host(CPU_CORE, host(cpu=busy(53.0), cores=cores, processes=rows, groups=groups))
