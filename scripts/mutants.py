@@ -25,7 +25,7 @@ import sys
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -133,7 +133,8 @@ class Session(Chosen):
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = {item.nodeid: item for item in session.items}
-        self._learn({str(mutant.path.resolve()) for mutant in self._mutants})
+        forget = _forgetting({mutant.module for mutant in self._mutants})
+        self._learn({str(mutant.path.resolve()) for mutant in self._mutants}, forget)
         if self.failed:
             return True
         print(f"{len(self._items)} tests pass without a mistake", file=progress, flush=True)
@@ -141,8 +142,8 @@ class Session(Chosen):
         for known in gc.get_objects():
             if isinstance(known, FunctionType):
                 functions[known.__code__.co_filename].append(known)
-            elif isinstance(known, CACHED):
-                known.cache_clear()
+        for call in forget:
+            call()
         gc.freeze()
 
         def test(number: int) -> int:
@@ -160,11 +161,13 @@ class Session(Chosen):
         found = {name for line, names in lines.items() if not mutant.deferred or line in mutant.lines for name in names}
         return [name for name in self._items if name in found]
 
-    def _learn(self, paths: Iterable[str]) -> None:
+    def _learn(self, paths: Iterable[str], forget: Sequence[Callable[[], None]]) -> None:
         coverage = Coverage(data_file=None, config_file=False, include=list(paths))
         took: dict[str, float] = {}
         with coverage.collect():
             for name, item in self._items.items():
+                for call in forget:  # else the lines would count for the first test alone
+                    call()
                 coverage.switch_context(name)
                 began = time.perf_counter()
                 self._run([item])
@@ -223,6 +226,13 @@ def _fork(number: int, test: Callable[[int], int]) -> int:
         os._exit(code)
 
 
+def _forgetting(modules: Collection[str]) -> list[Callable[[], None]]:
+    """Calls that make the cached functions of these modules forget what they computed."""
+    return [
+        known.cache_clear for known in gc.get_objects() if isinstance(known, CACHED) and known.__module__ in modules
+    ]
+
+
 def _swap(mutant: Mutant, functions: Iterable[FunctionType]) -> None:
     """Put the mistake into the functions of the module that there are, whoever has imported them."""
     path = mutant.path.resolve()
@@ -251,7 +261,7 @@ class Importer(importlib.machinery.SourceFileLoader):
     """Finds and loads one module, with a mistake in it."""
 
     def __init__(self, mutant: Mutant) -> None:
-        super().__init__(".".join(mutant.path.with_suffix("").parts), str(mutant.path.resolve()))
+        super().__init__(mutant.module, str(mutant.path.resolve()))
         self._code = mutant.compiled()
 
     def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:

@@ -58,6 +58,10 @@ class Mutant:
     label: str
 
     @property
+    def module(self) -> str:
+        return ".".join(self.path.with_suffix("").parts)
+
+    @property
     def where(self) -> str:
         return f"{self.path} {self.function}".rstrip()
 

@@ -25,9 +25,9 @@ V1 = (
 MOUNTINFO = r"""
 22 1 254:0 / / rw,relatime - ext4 /dev/vda1 rw
 30 22 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755
-31 30 0:27 / /sys/fs/cgroup/unified rw shared:10 - cgroup2 cgroup2 rw
-33 30 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw shared:13 master:7 - cgroup cgroup rw,cpu,cpuacct
-34 30 0:31 / /sys/fs/cgroup/my\040memory rw - cgroup cgroup rw,memory
+31 30 0:27 / /sys/fs/cgroup/unified rw shared:10 - cgroup2 none rw
+33 30 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw shared:13 master:7 - cgroup none rw,cpu,cpuacct
+34 30 0:31 / /sys/fs/cgroup/my\040memory rw - cgroup none rw,memory
 """.lstrip()
 
 
@@ -41,6 +41,17 @@ def test_membership() -> None:
     text = "12:cpu,cpuacct:/a\n11:memory:/a/b:c\n1:name=systemd:/init\n0::/user.slice\n"
     groups = {"cpu": "/a", "cpuacct": "/a", "memory": "/a/b:c", "name=systemd": "/init", "": "/user.slice"}
     assert parse_membership(text) == groups
+
+
+@pytest.mark.parametrize("line", ["1:cpu", "x:cpu:/a", ":cpu:/a", "1:cpu:a", "1", ""])
+def test_what_is_no_membership(line: str) -> None:
+    with pytest.raises(ParseError):
+        parse_membership(f"{line}\n")
+
+
+def test_a_group_of_the_processor_alone() -> None:
+    place = known(locate({"cpu": "/a"}, V1))
+    assert (place.path, place.version, place.memory) == ("/a", 1, ())
 
 
 def test_mounts() -> None:
@@ -105,8 +116,14 @@ def test_version_2_takes_the_tightest_limit_and_its_counters() -> None:
 
 def test_a_soft_limit_below_the_hard_one_is_the_limit() -> None:
     own = "/sys/fs/cgroup/web"
-    files = {f"{own}/memory.max": "2048000\n", f"{own}/memory.high": "1024000\n"}
+    files = {f"{own}/memory.max": "2048000\n", f"{own}/memory.high": "1024900\n"}
     assert limits(files, "0::/web\n", V2).memory_limit_kb == 1000
+
+
+def test_the_tightest_quota_is_that_of_fewest_processors() -> None:
+    top, own = "/sys/fs/cgroup/web", "/sys/fs/cgroup/web/httpd"
+    files = {f"{own}/cpu.max": "50000 100000\n", f"{top}/cpu.max": "40000 50000\n"}
+    assert limits(files, "0::/web/httpd\n", V2).cpu_quota_us == 50_000
 
 
 def test_version_1() -> None:
@@ -132,9 +149,10 @@ def test_version_1() -> None:
     assert (found.memory_limit_kb, found.memory_used_kb, found.memory_failures) == (102400, 51200, 12)
 
 
-def test_no_limit_is_not_a_large_one() -> None:
+@pytest.mark.parametrize("most", [2**63 - 4096, 2**62])
+def test_no_limit_is_not_a_large_one(most: int) -> None:
     own = "/sys/fs/cgroup/memory/web"
-    files = {f"{own}/memory.limit_in_bytes": "9223372036854771712\n", f"{own}/memory.usage_in_bytes": "4096\n"}
+    files = {f"{own}/memory.limit_in_bytes": f"{most}\n", f"{own}/memory.usage_in_bytes": "4096\n"}
     found = limits(files, "5:memory:/web\n", V1)
     assert (found.memory_limit_kb, found.memory_used_kb, found.cpu_quota_us) == (None, 4, None)
 

@@ -106,7 +106,10 @@ def test_disks_and_networks() -> None:
     assert devices.parse_disks(line) == (Disk("sda", 1, 15, 4, 5, 35, 8, 9, 10, 11),)
     assert devices.parse_disks(line.replace(" 9 ", f" {2**31} "))[0].in_flight is None
     assert devices.parse_disks(line.replace(" 9 ", f" {2**31 - 1} "))[0].in_flight == 2**31 - 1
+    assert devices.parse_disks(line.replace(" 30 ", " 31 ").replace(" 70 ", " 71 ")) == devices.parse_disks(line)
+    assert devices.parse_disks(f"8 0 sdb\n{line}") == devices.parse_disks(line)
     head = "Inter-| Receive\n face |bytes\n"
+    assert devices.parse_networks(head) == ()
     text = f"{head} eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\nlo:0 0 0 0 0 0 0 0 0 0 0 0\n"
     lo = Network("lo", 0, 0, 0, 0)
     assert devices.parse_networks(text, {"eth0": 100}) == (Network("eth0", 1, 9, 2, 10, 3, 11, 4, 12, 100), lo)
@@ -117,6 +120,14 @@ def test_disks_and_networks() -> None:
     for text in ("", "x\ny\n", f"{head}eth0 1\n", f"{head}eth0: 1 2 3 4 5 6 7 8 9 10 11\n"):
         with pytest.raises(ParseError):
             devices.parse_networks(text)
+
+
+def test_which_devices_carry_swap() -> None:
+    swaps = "Filename Type\n/dev/sda2 partition\n/dev/shm/file file 9 0\n/srv/partition file 9 0\n"
+    assert devices.parse_swap_devices(swaps) == {"sda2"}
+    whole, idle = "8 0 sda 9 0 9 9 9 0 9 9 0 9 9\n", "8 1 sda1 0 0 0 0 0 0 0 0 0 0 0\n"
+    written, swap = "8 1 sda1 0 0 0 0 5 0 5 5 0 5 5\n", "8 2 sda2 0 0 0 0 4 0 4 4 0 4 4\n"
+    assert [devices.parse_disks(whole + other + swap, swaps)[0].swap for other in (idle, written)] == [True, False]
 
 
 def test_counters_of_tcp() -> None:
