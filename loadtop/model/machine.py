@@ -188,9 +188,9 @@ generator with this program, and everything else."""
 class Process:
     """One process; ``cpu_ticks`` is a counter. ``started_ticks`` (after boot) tells a reused pid from the same one.
 
-    ``wait_ns`` counts how long its threads were runnable while others had the processor. The kernel adds a wait when it
-    ends. What a thread waited between its last reading and its end is lost. ``None``: not read. Source: the second
-    field of ``schedstat``, Linux, Documentation/scheduler/sched-stats.rst.
+    ``wait_ns`` counts how long its threads were runnable without a processor, because others had it or a CPU quota
+    stopped them. The kernel adds a wait when it ends. What a thread waited between its last reading and its end is
+    lost. ``None``: not read. Source: the second field of ``schedstat``, Linux, Documentation/scheduler/sched-stats.rst.
     """
 
     pid: int
