@@ -12,7 +12,7 @@ from pathlib import Path
 
 from loadtop.i18n import Message, verbatim
 from loadtop.pipeline.background import background
-from loadtop.pipeline.heartbeat import SILENCE_S, send_heartbeats
+from loadtop.pipeline.heartbeat import SILENCE_S, end, send_heartbeats, tell
 
 _GUARD = str(Path(__file__).with_name("process_guard.py"))
 _END_S = 4.0  # how long a guard may take to end everything, besides the time between SIGTERM and SIGKILL
@@ -91,21 +91,11 @@ class GuardedProcess:
             return
         listening, heartbeats = self._tasks
         heartbeats.cancel()
-        if guard.stdin is not None:
-            guard.stdin.close()
-        try:
-            await asyncio.wait_for(guard.wait(), self._end_s)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                guard.kill()
-            await guard.wait()
+        await end(guard, self._end_s)
         await asyncio.gather(listening, return_exceptions=True)
 
     def _write(self, line: str) -> None:
-        guard = self._guard
-        if guard is not None and guard.stdin is not None and guard.returncode is None:
-            with contextlib.suppress(OSError, RuntimeError):
-                guard.stdin.write(line.encode() + b"\n")
+        tell(self._guard, line.encode() + b"\n")
 
     async def _listen(self, guard: Process) -> None:
         while guard.stdout is not None and (line := await guard.stdout.readline()):

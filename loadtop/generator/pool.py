@@ -1,7 +1,6 @@
 """The built-in load as the monitor sees it: worker processes in step with each other, and their commands."""
 
 import asyncio
-import contextlib
 import json
 import os
 import pickle
@@ -21,7 +20,7 @@ from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
-from loadtop.pipeline.heartbeat import send_heartbeats
+from loadtop.pipeline.heartbeat import end, send_heartbeats, tell
 
 _SCALING_PERIOD_S = 0.25  # how often to check whether there should be more workers
 _HANDOVER_TIMEOUT_S = 5.0
@@ -67,7 +66,7 @@ class WorkerProcess(WorkerProgress):
             # CPUs among sessions (autogroups, see sched(7)), so the load would get another share than ab.
             process_group=0,
         )
-        self._write(pickle.dumps((plan, Portion(self.number, workers), request_log)))
+        tell(process, pickle.dumps((plan, Portion(self.number, workers), request_log)))
         self._tasks = [
             background(self._read_output(process), "reports of a worker"),
             background(self._read_errors(process), "errors of a worker"),
@@ -81,30 +80,16 @@ class WorkerProcess(WorkerProgress):
 
     def send(self, command: str, *values: float | None) -> None:
         """Send a command: the name of a method of :class:`loadtop.generator.worker.LoadRunner`, and its arguments."""
-        self._write(json.dumps([command, *values]).encode() + b"\n")
+        tell(self._process, json.dumps([command, *values]).encode() + b"\n")
 
     def send_heartbeat(self) -> None:
-        self._write(b"\n")
-
-    def _write(self, data: bytes) -> None:
-        if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
-            with contextlib.suppress(OSError, RuntimeError):  # the process has just ended
-                self._process.stdin.write(data)
+        tell(self._process, b"\n")
 
     async def close(self) -> None:
         """Let the process end; kill it after :data:`_STOP_TIMEOUT_S`."""
-        process = self._process
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._process is not None:
+            await end(self._process, _STOP_TIMEOUT_S)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _read_output(self, process: asyncio.subprocess.Process) -> None:
         import msgspec

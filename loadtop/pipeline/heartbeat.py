@@ -5,7 +5,9 @@ hangs; the next heartbeat resumes it. When loadtop ends, their standard input en
 """
 
 import asyncio
+from asyncio.subprocess import Process
 from collections.abc import Callable
+from contextlib import suppress
 
 PERIOD_S = 0.25
 SILENCE_S = 1.7
@@ -16,3 +18,22 @@ async def send_heartbeats(send: Callable[[], None]) -> None:
     while True:
         send()
         await asyncio.sleep(PERIOD_S)
+
+
+def tell(process: Process | None, data: bytes) -> None:
+    """Write to the standard input of a process, unless it has ended."""
+    if process is not None and process.stdin is not None and process.returncode is None:
+        with suppress(OSError, RuntimeError):  # it has just ended
+            process.stdin.write(data)
+
+
+async def end(process: Process, seconds: float) -> None:
+    """End a process by the end of its standard input; kill it if that takes longer than so many seconds."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), seconds)
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
