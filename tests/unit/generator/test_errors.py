@@ -1,6 +1,7 @@
 """Errors of connecting: one line, about the right host, with the fix."""
 
 import asyncio
+import errno
 import socket
 import ssl
 from pathlib import Path
@@ -13,7 +14,7 @@ from loadtop.cli.options import command_line
 from loadtop.cli.options.command_line import parse
 from loadtop.generator.connection import Connection
 from loadtop.generator.connector import Connector
-from loadtop.generator.errors import connect_error
+from loadtop.generator.errors import connect_error, status_error
 from loadtop.generator.plan import Origin, Plan, PlanError, Step, Target
 
 ORIGIN = Origin("https", "web1", 443)
@@ -36,6 +37,40 @@ def test_only_for_an_unknown_authority_one_can_be_named() -> None:
     expired = str(connect_error(_untrusted(10, "certificate has expired"), ORIGIN))
     assert "SSL_CERT_FILE" not in expired
     assert "--insecure" in expired
+
+
+@pytest.mark.parametrize(
+    ("error", "bind", "said"),
+    [
+        (ConnectionRefusedError(), None, "connection refused by web1:443: is the server running on web1:443?"),
+        (ConnectionResetError(), None, "closes connections before anything is sent: does it speak https?"),
+        (BrokenPipeError(), None, "closes connections before anything is sent"),
+        (OSError(errno.EADDRNOTAVAIL, "x"), "10.0.0.9", "10.0.0.9 is not an address of this machine"),
+        (OSError(errno.EADDRNOTAVAIL, "x"), None, "no local port"),
+        (OSError(errno.EMFILE, "x"), None, "raise the limit (ulimit -n) or lower -c"),
+        (OSError(errno.ENFILE, "x"), None, "raise the limit (ulimit -n) or lower -c"),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), None, "no connection to web1:443 (No route to host)"),
+        (ValueError("odd"), None, "no connection to web1:443 (odd)"),
+    ],
+)
+def test_what_to_do_about_a_connection_that_fails(error: Exception, bind: str | None, said: str) -> None:
+    assert said in str(connect_error(error, ORIGIN, bind=bind))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (301, "the server answers 301 to every request: redirects are not followed"),
+        (399, "redirects are not followed"),
+        (404, "is the path right?"),
+        (400, "does it speak https on this port"),
+        (418, "the server answers 418 to every request"),
+        (299, "the server answers 299 to every request"),
+    ],
+)
+def test_what_to_do_about_a_status(status: int, said: str) -> None:
+    assert said in str(status_error(status))
+    assert (":" in str(status_error(status))) is (status not in (418, 299))
 
 
 @pytest.mark.parametrize(
