@@ -12,7 +12,7 @@ from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
 from loadtop.model.histogram import percentile
 from loadtop.pipeline.feed import SetRate, StopLoad
-from tests.loads.running import plan, run_load, until_requests
+from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 
 alone = pytest.mark.alone("measures when requests are sent")
@@ -112,20 +112,22 @@ async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> 
 @alone
 async def test_the_rate_changes_while_it_runs() -> None:
     async with scripted() as server:
-        counts: list[int] = []
+        rates: list[float] = []
+
+        async def measure(pool: LoadPool, rate: float) -> float:
+            pool.command(SetRate(rate))
+            await until(lambda: (sample := pool.take()) is not None and sample.rate == rate)
+            before = len(server.heads)
+            took_s = await until(lambda: len(server.heads) >= before + rate / 2)
+            return (len(server.heads) - before) / took_s
 
         async def change(pool: LoadPool) -> None:
             await until_requests(pool, 5)
-            for rate in (50.0, 400.0):
-                pool.command(SetRate(rate))
-                await asyncio.sleep(0.3)
-                before = len(server.heads)
-                await asyncio.sleep(0.5)
-                counts.append(len(server.heads) - before)
+            rates.extend([await measure(pool, 50.0), await measure(pool, 400.0)])
             pool.command(StopLoad())
 
         run = await run_load(open_plan(server.url, 100, seconds=60, keepalive=True), during=change)
-    assert counts == [pytest.approx(25, rel=0.2), pytest.approx(200, rel=0.2)]
+    assert rates == [pytest.approx(50, rel=0.2), pytest.approx(400, rel=0.2)]
     assert run.last.rate == 400
     assert run.last.requests == len(server.heads)
 
