@@ -5,6 +5,7 @@ a connection, and so on. Which process holds a socket may be read by root, or by
 of the tested port, nothing is said. Connections can be short, so that what was found stays found.
 """
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -45,7 +46,7 @@ class RequestPath:
         self._looks = 0
         self._settled = False
         self._search = Search("processes under test", self._running, self._look, soon_s=SOON_S)
-        self.close = self._search.close
+        self.finish, self.close = self._search.finish, self._search.close
 
     def look(self) -> None:
         if self._target_urls:
@@ -81,10 +82,7 @@ class RequestPath:
         tables = [text for wanted in sockets.WHOLE_TABLES if isinstance(text := texts[wanted.path], str)]
         if not any(sockets.has_connections(table, self._ports) for table in tables):
             return None
-        rows = [row for table in tables for row in sockets.parse_table(table)]
-        listening = [(row.inode, Endpoint(row.address, row.port)) for row in rows if row.inode]
-        served = {place.port for _, place in listening}
-        clients = [row for table in tables for row in sockets.parse_clients(table, served, MOST_CLIENTS)]
+        listening, clients = await asyncio.to_thread(_parsed, tables)  # they may have thousands of rows
         wanted = sockets.holders([inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS])
         holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
         own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
@@ -120,6 +118,14 @@ class RequestPath:
 
 def _is_own(place: Endpoint, own: frozenset[str]) -> bool:
     return place.address in own or place.address.startswith("127.")
+
+
+def _parsed(tables: Sequence[str]) -> tuple[list[tuple[int, Endpoint]], list[tuple[int, Endpoint]]]:
+    """The sockets that listen, and those that are connected to others, by inode."""
+    rows = [row for table in tables for row in sockets.parse_table(table)]
+    listening = [(row.inode, Endpoint(row.address, row.port)) for row in rows if row.inode]
+    served = {place.port for _, place in listening}
+    return listening, [row for table in tables for row in sockets.parse_clients(table, served, MOST_CLIENTS)]
 
 
 def _by_process(

@@ -54,11 +54,11 @@ class UnderTest:
         self._running_proxies: list[tuple[Kind, int]] = []
         self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
-        self._path = RequestPath(machine, target_urls, self._place)
+        self.path = RequestPath(machine, target_urls, self._place)
 
     def look(self) -> None:
         if self._active:
-            self._path.look()
+            self.path.look()
             self._search.go_on(found=any(server.config.found for server in self._servers.values()))
 
     def server_at(self, kind: Kind, url: str) -> Server | None:
@@ -72,7 +72,7 @@ class UnderTest:
 
     @property
     def note(self) -> Message | None:
-        return self._search.problem or self._path.problem or note(self._servers, self._unknown)
+        return self._search.problem or self.path.problem or note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
         """Wait until it is first known which of several servers is under test. Returns whether others are set aside."""
@@ -117,11 +117,11 @@ class UnderTest:
     @property
     def _behind_service(self) -> bool:
         """Whether a service of no known kind takes the load, and no server in a container can be meant."""
-        hidden = self._path.leaves and any(server.own_network for server in self._servers.values())
-        return self._path.stranger and not hidden
+        hidden = self.path.leaves and any(server.own_network for server in self._servers.values())
+        return self.path.stranger and not hidden
 
     async def close(self) -> None:
-        await self._path.close()
+        await self.path.close()
         await self._search.close()
 
     def _running(self) -> tuple[int, ...]:
@@ -141,14 +141,14 @@ class UnderTest:
 
     async def _place(self) -> None:
         if self.target_urls:
-            self._machine.set_aside(await self._others(), self._path.services)
+            self._machine.set_aside(await self._others(), self.path.services)
 
     async def _chosen(self) -> tuple[frozenset[int], Mapping[str, frozenset[int]]]:
         """The web servers under test (none where that is not known of each), and which of them serve each URL whose
         load does not come through a proxy of this machine."""
         if self._behind_service:
             self._unknown = ()
-            return self._path.reached & self._servers.keys(), {}
+            return self.path.reached & self._servers.keys(), {}
         places = {pid: server.endpoints for pid, server in self._servers.items()}
         direct: dict[str, frozenset[int]] = {}
         found: set[int] = set()
@@ -162,7 +162,7 @@ class UnderTest:
             if backends is not None:
                 unknown += backends.unknown
                 found |= behind(places, backends.endpoints)
-        found |= self._path.reached & self._servers.keys()
+        found |= self.path.reached & self._servers.keys()
         # Another kind of server may serve a URL that leads to none of these, or one of which it is not known where it
         # listens.
         hidden = not all(direct.values()) and not all(places.values())
@@ -197,7 +197,7 @@ class UnderTest:
         """The web servers that are not under test, the application pools that those under test do not name, and the
         proxies that requests do not reach."""
         chosen, _ = await self._chosen()
-        path, proxies = self._path, (pid for _, pid in self._proxies_here())
+        path, proxies = self.path, (pid for _, pid in self._proxies_here())
         others = frozenset(proxies if path.known and not path.leaves else ()) - path.reached
         if not chosen and not self._behind_service:
             return others

@@ -81,8 +81,8 @@ def placed(machine: Machine) -> tuple[set[int], set[int], list[list[str]]]:
     async def look() -> list[list[str]]:
         under_test = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
         under_test.look()
-        for _ in range(20):  # nothing here waits for anything but its turn
-            await asyncio.sleep(0)
+        await under_test.settle(1.0)
+        await under_test.path.finish()
         pages = await under_test.origins(APACHE)
         await under_test.close()
         return pages
