@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import islice
 
 from collectors.errors import ParseError
-from collectors.machine import LIMIT_BYTES, Endpoint, Missing, Reading, Wanted, lines_of
+from collectors.machine import Endpoint, Missing, Reading, Wanted, lines_of
 from collectors.parsing import MOST_DEVICES, MOST_PORT, complete_lines, count, count_or_none, hexadecimal
 from loadtop.model import Listener, Tcp
 
@@ -37,7 +37,8 @@ COUNTERS = (
     Wanted("/proc/net/sockstat6", _COUNTER_BYTES, lines="^TCP6:"),
 )
 TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
-WHOLE_TABLES = tuple(Wanted(each.path, LIMIT_BYTES) for each in TABLES)
+SAMPLE_BYTES = 1 << 18  # about 1700 rows: of more connections these are a sample, as the kernel lists them by hash
+SAMPLED_TABLES = tuple(Wanted(each.path, SAMPLE_BYTES) for each in TABLES)
 UNIX = Wanted("/proc/net/unix")
 _HOLDERS = "@holders/"
 _ESTABLISHED, _LISTEN = "01", "0A"
