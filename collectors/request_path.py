@@ -6,6 +6,7 @@ of the tested port, nothing is said. Connections can be short, so that what was 
 """
 
 import asyncio
+import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -19,7 +20,7 @@ from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
-SOON_S = 1.0  # how soon it looks again until the tested port has connections, and after it found more; our own
+SOON_S, AGAIN_S = 1.0, 10.0  # between looks, while the tested port has no connections or more is found, and then
 LEAST_LOOKS = 3  # while it has connections, which may all be short
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
@@ -33,19 +34,19 @@ class RequestPath:
     kind. ``reached`` are the processes that serve them and those from which these descend, ``services`` those of no
     known kind. ``leaves``: it may lead to another machine, or into a container."""
 
-    def __init__(self, machine: Machine, target_urls: Sequence[str], changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, machine: Machine, target_urls: Sequence[str], looked: Callable[[], Awaitable[None]]) -> None:
         self.known = self.stranger = self.leaves = False
         self.reached = self.services = frozenset[int]()
         self._machine = machine
         self._target_urls = target_urls
         self._ports = frozenset(map(port_of, target_urls))
-        self._changed = changed
+        self._looked = looked
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
         self._looks = 0
         self._settled = False
-        self._search = Search("processes under test", self._running, self._look, soon_s=SOON_S)
+        self._search = Search("processes under test", self._running, self._look, AGAIN_S, SOON_S)
         self.finish, self.close = self._search.finish, self._search.close
 
     def look(self) -> None:
@@ -60,20 +61,19 @@ class RequestPath:
         return tuple(pid for pid in self._first if self._machine.lineage(pid))
 
     async def _look(self, _: tuple[int, ...]) -> None:
-        try:
-            found = await self._sockets()
-        except (TransportError, ParseError):
-            return  # the machine's own samples say so
+        with contextlib.suppress(TransportError, ParseError):  # the machine's own samples say so
+            await self._follow_sockets()
+
+    async def _follow_sockets(self) -> None:
+        found = await self._sockets()
         if found is None:
             self._settled = False
             return
-        before = self.known, self.stranger, self.leaves, self.reached, self.services
         places = self._follow(*found)
         self._looks += 1
         self._settled = self._looks >= LEAST_LOOKS and places <= self._places
         self._places |= places
-        if before != (self.known, self.stranger, self.leaves, self.reached, self.services):
-            await self._changed()
+        await self._looked()
 
     async def _sockets(self) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], frozenset[str]] | None:
         """Where each process listens, where it holds connections, and the machine's own addresses; ``None`` while

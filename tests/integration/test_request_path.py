@@ -16,7 +16,7 @@ from tests.servers.nginx import NginxFactory
 from tests.servers.program import Program
 from tests.servers.service import BURNING, FORWARDING, OVERFLOWING, ServiceFactory
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.alone("a service fills one core, and the others must be idle")]
 
 SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
 CLIENTS = 8
