@@ -260,6 +260,11 @@ class TestDisk:
         assert found.confidence == (0.85 if waits >= 20.0 else 0.7)
         assert f"{blocked} of 10 requests in flight wait for the disk vda" in advice(found)
 
+    @pytest.mark.parametrize(("stall", "confidence"), [(10.0, 0.85), (10.5, 1.0)])
+    def test_stalls_are_a_vote(self, stall: float, confidence: float) -> None:
+        view = host(disks=(self.disk(),), groups=(group(blocked=4),), pressure=replace(NO_STALL, io_some=stall))
+        assert of_host(DISK, view).confidence == confidence
+
     @pytest.mark.parametrize(
         ("flying", "blocked", "over"), [(None, 2, True), (None, 1, False), (0, 1, True), (1, 1, True), (4, 1, False)]
     )
@@ -277,6 +282,7 @@ class TestDisk:
             ((), 9),
             ((group(blocked=3, processes=2, threads=4),), 3),
             ((group(blocked=3, processes=2, threads=5),), 9),
+            ((group(blocked=3, processes=2, threads=5), group(name="nginx", blocked=1)), 9),
             ((group(blocked=3, processes=2, threads=5), group(name=OTHER, role=None, blocked=4)), 5),
             ((group(blocked=3, processes=2, threads=5), group(name=OTHER, role=None, blocked=14)), 0),
             ((group(blocked=3, processes=2, threads=5), group(name="fpm", role=Role.APPLICATION, blocked=1)), 4),

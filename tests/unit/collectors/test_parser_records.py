@@ -160,6 +160,10 @@ def test_listening_sockets() -> None:
     )
     ss = "LISTEN 1 511 0.0.0.0:80 0.0.0.0:*\nLISTEN 2 128 [::]:22 [::]:*\nLISTEN 4 100 [::]:80 [::]:*\n"
     assert sockets.parse_listeners(ss) == (Listener(22, 2, 128), Listener(80, 5, 611))
+    assert sockets.parse_listeners("LISTEN 1 9 *:82\n") == (Listener(82, 1, 9),)
+    for line in ("ESTAB 0 9 *:81 *:*\n", "LISTEN 1 9\n"):
+        with pytest.raises(ParseError):
+            sockets.parse_listeners(line)
     assert sockets.parse_listeners("LISTEN 1 0 *:80 *:*\nLISTEN 1 9 *:80 *:*\n") == (Listener(80, 2, None),)
     unix = (
         "Num RefCount Protocol Flags Type St Inode Path\n"
