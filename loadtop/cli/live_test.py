@@ -78,6 +78,9 @@ class LiveTest:
             recording = "" if recorder is None or recorder.problem else str(recorder.path)
 
             async def monitor() -> Monitor:
+                from loadtop.cli.allocator import return_memory
+
+                return_memory()
                 load = await prepare()
                 if load.close is not None:
                     closing.push_async_callback(load.close)
