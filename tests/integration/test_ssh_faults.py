@@ -153,6 +153,22 @@ async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, 
     assert 0.0 < after.at - before.at < 30.0
 
 
+async def test_an_end_that_is_cut_short_ends_ssh_all_the_same(pretend: Pretend) -> None:
+    """As where loadtop ends while it gives up a machine that prints without an end."""
+
+    def printing() -> list[int]:
+        return [pid for pid, comm in below(os.getpid()) if comm == "yes"]
+
+    transport = pretend('sh -c "${@: -1}"; exec yes')
+    await transport.connect()
+    closing = asyncio.create_task(transport.close())
+    await until(lambda: bool(printing()))
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:  # what asyncio.run() does at the end
+        task.cancel()
+    await asyncio.wait({closing})
+    await until(lambda: not printing())
+
+
 async def test_a_banner_and_a_noisy_shell(sshd: SshdFactory) -> None:
     noise = 'printf "\\033[2J Welcome to web1\\n"; echo and more >&2; eval "$SSH_ORIGINAL_COMMAND"'
     server = sshd(extra=f"ForceCommand {noise}")

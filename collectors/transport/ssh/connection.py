@@ -206,17 +206,20 @@ class SshLine:
         self._alive.cancel()
         if self._process.stdin is not None:
             self._process.stdin.close()
-        for end in (None, self._process.terminate, self._process.kill):
-            if end is not None and self._process.returncode is None:
-                end()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_ENDING_S):
-                    await self._drain()
-                    break
-        self._listening.cancel()
+        try:
+            for end in (None, self._process.terminate, self._process.kill):
+                if end is not None and self._process.returncode is None:
+                    end()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_ENDING_S):
+                        await self._drain()
+                        break
+        finally:  # also where loadtop ends before
+            self._listening.cancel()
+            # What ssh started (a ProxyCommand, say) can outlive it and hold its pipes open: asyncio closes them only
+            # here, and kills an ssh that still runs.
+            self._process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001
         await asyncio.gather(self._listening, return_exceptions=True)
-        # What ssh started (a ProxyCommand, say) can outlive it and hold its pipes open: asyncio closes them only here.
-        self._process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001
         await asyncio.sleep(0)
 
     async def _drain(self) -> None:
