@@ -182,7 +182,7 @@ def endure_real(seconds: float, connections: int) -> int:
                 spent = 100.0 * cpu_seconds(processes) / (time.monotonic() - began)
                 each = "  ".join(f"{mb:5.1f}" for mb in held[-1].values())
                 print(f"{time.monotonic() - began:6.0f} s  {each} MB  {spent:4.1f} % of a core", flush=True)
-    first = min(TENTHS - 1, int(POINTS * TENTHS / seconds))
+    first = min(TENTHS - 2, int(POINTS * TENTHS / seconds))
     grown = max(mb - held[first].get(pid, 0.0) for later in held[first:] for pid, mb in later.items())
     print(f"memory of one process after tenth {first + 1}: {grown:+.1f} MB (at most {MOST_MB:.0f})")
     return int(grown > MOST_MB or program.returncode != 0)
