@@ -145,7 +145,6 @@ class Page:
 
     url: str
     status: int
-    content_type: str
     text: str
     took_s: float
 

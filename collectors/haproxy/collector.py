@@ -82,7 +82,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         text = answer.decode("utf-8", "replace")
         if "permission denied" in text[:200].lower():
             raise FetchError("the socket's level does not permit `show stat`")
-        return Page(url, 200, "text/plain", text, time.perf_counter() - began)
+        return Page(url, 200, text, time.perf_counter() - began)
 
     def records(self, page: Page, at: float) -> Sequence[HaproxyProxy]:
         return [replace(line, at=at) for line in parse_page(page)]

@@ -39,6 +39,7 @@ ADVICE = PageAdvice(
 
 _SOCKET = re.compile(r"(?:unix|fcgi|fcgi\+unix):(?://)?(/(?!/)[^;?#]{0,4096})(?:;(/[^?]{0,4096}))?", re.ASCII)
 _STREAM = re.compile(r"(?:fcgi|tcp)://((?:\[[0-9A-Fa-f:.]{1,45}\]|[\w.-]{1,255}):\d{1,5})(/[^?]{0,4096})?", re.ASCII)
+_STATUS = re.compile(r"^status[ \t]{0,99}:[ \t]{0,99}(\S{0,99})", re.IGNORECASE | re.MULTILINE)
 _HEADER = struct.Struct(">BBHHBx")
 _BEGIN = struct.Struct(">HB5x")
 _LENGTHS, _LONG = struct.Struct(">II"), 1 << 31
@@ -67,14 +68,14 @@ async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[st
     if not address:
         return await machine.fetch(url, timeout_s)
     began = time.perf_counter()
-    page = Page(url, 404, "", "", 0.0)
+    page = Page(url, 404, "", 0.0)
     for each in [path] if path else paths:
         answer = await machine.ask(address, request(each), timeout_s)
         try:
-            status, headers, body = parse_answer(answer)
+            status, body = parse_answer(answer)
         except ParseError as error:
             raise FetchError(verbatim(str(error))) from None
-        page = Page(url, status, headers.get("content-type", ""), body, time.perf_counter() - began)
+        page = Page(url, status, body, time.perf_counter() - began)
         if status == 200:
             break
     return page
@@ -143,8 +144,8 @@ def request(path: str) -> bytes:
     return begin + _record(_PARAMS, packed) + _record(_PARAMS, b"") + _record(_STDIN, b"")
 
 
-def parse_answer(answer: bytes) -> tuple[int, dict[str, str], str]:
-    """Status (200 where none is said), headers with names in lower case, and body of an answer."""
+def parse_answer(answer: bytes) -> tuple[int, str]:
+    """Status (200 where none is said) and body of an answer."""
     output = bytearray()
     position, ended = 0, False
     while position + _HEADER.size <= len(answer):
@@ -160,11 +161,8 @@ def parse_answer(answer: bytes) -> tuple[int, dict[str, str], str]:
         raise ParseError("an answer over FastCGI that is cut off")
     text = output.decode("utf-8", "replace").replace("\r\n", "\n")
     head, _, body = text.partition("\n\n")
-    pairs = (line.partition(":") for line in head.split("\n"))
-    headers = {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
-    words = headers.get("status", "200").split()
-    status = count_or_none(words[0], 999) or 0 if words else 0
-    return status, headers, body
+    said = _STATUS.search(head)
+    return (count_or_none(said[1], 999) or 0) if said else 200, body
 
 
 def _record(kind: int, content: bytes) -> bytes:

@@ -54,8 +54,7 @@ class StatusClient:
             async with session.get(url, timeout=limit, allow_redirects=False, ssl=not _is_loopback(url)) as response:
                 text = await _text(response)
                 took_s = time.perf_counter() - began
-                kind = short(response.content_type, LONGEST_TEXT)
-                return Page(without_credentials(url), response.status, kind, text, took_s)
+                return Page(without_credentials(url), response.status, text, took_s)
         except TimeoutError:
             raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
         except aiohttp.InvalidURL:

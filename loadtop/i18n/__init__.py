@@ -116,6 +116,29 @@ def pad(text: str, cells: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+def folded(text: str, cells: int) -> list[str]:
+    """Return ``text`` in lines of at most ``cells`` cells, which end after a blank or between East Asian characters.
+
+    A longer word stays whole. Nothing is left out: together the lines are the text.
+    """
+    lines, used = [""], 0
+    for piece in _PIECES.findall(text):
+        taken = width(piece)
+        if used and used + taken - piece.endswith(" ") > cells:
+            lines.append("")
+            used = 0
+        lines[-1] += piece
+        used += taken
+    return lines
+
+
+_WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_OPEN, _CLOSE = "\uff08\u300c", "\u3001\u3002\uff09\u300d"
+_PIECES = re.compile(rf"[{_OPEN}]{{0,9}}(?:[^\s{_WIDE}]{{1,999}}|\S)[{_CLOSE}]{{0,9}} ?|\s")
+"""What stays together at the end of a line: words, or single characters of scripts without blanks, with opening
+brackets before and full stops, commas or closing brackets after them."""
+
+
 def _cells(character: str) -> int:
     if unicodedata.combining(character):
         return 0

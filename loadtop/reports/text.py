@@ -1,11 +1,10 @@
 """The report a person reads on the normal screen when a test is over."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, figure, mean_figure, pad, plain, rendered, tr, width
+from loadtop.i18n import Translatable, figure, folded, mean_figure, pad, plain, rendered, tr
 from loadtop.rates.records import HostRates
 from loadtop.reports.tables import connections_of, failure_classes, verdict
 from loadtop.servers.registry import KINDS
@@ -208,20 +207,4 @@ def _megabytes(statistic: Json | None) -> str:
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
     """The text in lines of at most so many columns; between Japanese characters a line may end anywhere. Names and
     options, which somebody may copy, stay whole."""
-    import textwrap
-
-    if width(text) == len(text):
-        whole = textwrap.TextWrapper(cells, indent, indent, break_long_words=False, break_on_hyphens=False)
-        return whole.wrap(text)
-    lines = [indent]
-    for piece in _PIECES.findall(text):
-        if width(lines[-1] + piece.rstrip()) > cells and piece not in _NEVER_FIRST:
-            lines.append(indent)
-        lines[-1] += piece.lstrip() if lines[-1] == indent else piece
-    return [line.rstrip() for line in lines]
-
-
-_PIECES = re.compile("[\uff08\u300c]?(?:[\x21-\x7e]{1,999} ?|.)")
-"""Words, and characters of Japanese, with the bracket that opens before them."""
-
-_NEVER_FIRST = "\u3002\u3001\uff09\u300d"  # full stop, comma and closing brackets
+    return [f"{indent}{line.strip()}" for line in folded(text, cells - len(indent)) if line]

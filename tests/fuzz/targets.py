@@ -166,7 +166,7 @@ def _far(data: bytes) -> None:
 
 
 def _fastcgi(data: bytes) -> None:
-    _, _, body = fpm.parse_answer(data)
+    _, body = fpm.parse_answer(data)
     fpm.parse(body)
 
 

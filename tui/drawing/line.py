@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from loadtop.i18n import Message, rendered
+from loadtop.i18n import Message, folded, rendered
 
 REPLACEMENT = "?"  # shown in place of a character that could move the cursor, change colours or hide text
 
@@ -89,29 +89,11 @@ def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
     """``text`` broken at spaces or between East Asian characters into at most ``lines`` lines; the last may be cut."""
-    if cells <= 0 or lines <= 0:
+    if cells <= 0 or lines <= 0 or not text.strip():
         return []
-    pieces = _PIECES.findall(" ".join(text.split()))
-    found: list[str] = []
-    line = ""
-    for index, piece in enumerate(pieces):
-        longer = line + piece
-        if width(longer.rstrip()) <= cells:
-            line = longer
-            continue
-        if len(found) == lines - 1:
-            return [*found, clip("".join([line, *pieces[index:]]).strip(), cells, ellipsis)]
-        if line:
-            found.append(line.rstrip())
-        line = clip(piece, cells, ellipsis)
-    return [*found, line.rstrip()] if line.strip() else found
-
-
-_WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
-_OPEN, _CLOSE = "\uff08\u300c", "\u3001\u3002\uff09\u300d"
-_PIECES = re.compile(rf"[{_OPEN}]{{0,9}}(?:[^\s{_WIDE}]{{1,999}}|\S)[{_CLOSE}]{{0,9}} ?| ")
-"""What stays together at the end of a line: words, or single characters of scripts without blanks, with opening
-brackets before and full stops, commas or closing brackets after them."""
+    parts = folded(" ".join(text.split()), cells)
+    shown = [*parts[: lines - 1], "".join(parts[lines - 1 :])]
+    return [clip(part.strip(), cells, ellipsis) for part in shown if part]
 
 
 class Role(StrEnum):

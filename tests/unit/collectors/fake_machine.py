@@ -89,7 +89,7 @@ class FakeMachine(FakeFiles):
         if answer is None:
             raise FetchError(verbatim("connection refused: nothing listens there"))
         code, text = (answer, "") if isinstance(answer, int) else (200, answer)
-        return Page(url, code, "text/plain", text, self.page_takes_s)
+        return Page(url, code, text, self.page_takes_s)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         return self.answers[address]

@@ -13,7 +13,7 @@ URL = "http://web1/server-status?auto"
 
 
 def page(text: str = "", status: int = 200) -> Page:
-    return Page(URL, status, "text/plain", text, 0.01)
+    return Page(URL, status, text, 0.01)
 
 
 NONE = (None,) * 6

@@ -67,7 +67,7 @@ class Machine(FakeFiles):
         self.asked.append(url)
         if url not in self.pages:
             raise FetchError(verbatim("connection refused: nothing listens there"))
-        return Page(url, 200, "application/json", self.pages[url], 0.001)
+        return Page(url, 200, self.pages[url], 0.001)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002
         self.asked.append(address)

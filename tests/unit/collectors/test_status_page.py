@@ -25,7 +25,7 @@ class Server:
         await asyncio.sleep(self.takes_s)
         if self.problem:
             raise FetchError(verbatim(self.problem))
-        return Page(url, 200, "text/plain", f"answer {self.asked}", self.takes_s)
+        return Page(url, 200, f"answer {self.asked}", self.takes_s)
 
 
 @instantly

@@ -138,7 +138,7 @@ def test_what_is_no_table_of_unix_sockets_is_said(table: str) -> None:
 )
 def test_another_page_says_what_to_do(kind: str, code: int, text: str, said: str, fix: str | None) -> None:
     with pytest.raises(AbsentError) as raised:
-        PAGES[kind](Page("http://web1/status", code, "text/html", text, 0.1))
+        PAGES[kind](Page("http://web1/status", code, text, 0.1))
     assert said in str(raised.value)
     assert fix is None or raised.value.fix == fix
 
