@@ -116,7 +116,8 @@ def pad(text: str, cells: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def folded(text: str, cells: int) -> list[str]:
+@lru_cache(maxsize=256)
+def folded(text: str, cells: int) -> tuple[str, ...]:
     """Return ``text`` in lines of at most ``cells`` cells, which end after a blank or between East Asian characters.
 
     A longer word stays whole. Nothing is left out: together the lines are the text.
@@ -129,7 +130,7 @@ def folded(text: str, cells: int) -> list[str]:
             used = 0
         lines[-1] += piece
         used += taken
-    return lines
+    return tuple(lines)
 
 
 _WIDE = "\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
