@@ -14,7 +14,7 @@ from textual.timer import Timer
 from loadtop.i18n import tr
 from loadtop.pipeline.feed import Feed, Mark
 from tui.apps.load_control import LoadControl, LoadOwner
-from tui.apps.terminal import TerminalApp, abandon, clipboard, terminals
+from tui.apps.terminal import TerminalApp, abandon, clipboard
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role
 from tui.panels.processes import ORDERS
@@ -79,7 +79,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         self._message_ends: Timer | None = None
         self._asked_to_leave = False
         self._draw_is_due = False
-        self._terminals = terminals()
+        self._terminals = [number for number in (0, 1, 2) if os.isatty(number)]  # of the standard files
 
     @property
     def live_screen(self) -> LiveScreen:

@@ -12,9 +12,7 @@ def _stride(value: int) -> int:
     """Distance of round numbers around ``value``: 1 up to 10, 5 up to 50, 10 up to 100, 50 up to 500, and so on."""
     if value < 10:
         return 1
-    power = 1
-    while value >= 100 * power:
-        power *= 10
+    power: int = 10 ** (len(str(value)) - 2)
     return 5 * power if value < 50 * power else 10 * power
 
 

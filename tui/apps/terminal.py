@@ -4,7 +4,7 @@ import base64
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, ClassVar, Generic, TypeVar
 
 from textual.app import App
@@ -129,12 +129,7 @@ def clipboard(text: str, environment: Mapping[str, str]) -> str:
     return "".join(f"\x1bP{sent[at : at + SCREEN_PIECE]}\x1b\\" for at in range(0, len(sent), SCREEN_PIECE))
 
 
-def terminals() -> tuple[int, ...]:
-    """The standard files that are terminals; call it before the terminal is gone."""
-    return tuple(number for number in (0, 1, 2) if os.isatty(number))
-
-
-def abandon(numbers: tuple[int, ...]) -> None:
+def abandon(numbers: Iterable[int]) -> None:
     """Redirect these standard files to /dev/null, so that no later read or write fails or blocks."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in numbers:
