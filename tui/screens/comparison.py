@@ -15,7 +15,7 @@ from loadtop.i18n import Translatable, folded, tr
 from loadtop.reports.compare import body, head, letter
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
-from tui.drawing.line import Line, Role, Span, line, safe, width
+from tui.drawing.line import Line, Role, Span, line, safe
 from tui.drawing.numbers import milliseconds, per_second
 from tui.panels.timeline import Stretch, axis, cell_seconds, names_in, notes, strip
 from tui.widgets.page import SCROLL_KEYS, PageScreen
@@ -103,6 +103,7 @@ def _coloured(text: Sequence[str], cells: int) -> list[Line]:
     known = re.compile(f"({'|'.join(map(re.escape, roles))})")
     drawn: list[str] = []
     for words in map(safe, text):
-        first, *more = folded(words, max(20, cells - len(INDENT))) if width(words) > cells else [words]
-        drawn += [first, *(f"{INDENT}{part.lstrip()}" for part in more)]
+        first, *rest = folded(words, max(20, cells))
+        more = folded("".join(rest), max(20, cells) - len(INDENT)) if rest else ()
+        drawn += [first, *(f"{INDENT}{part}" for part in more)]
     return [tuple(Span(part, roles.get(part, Role.TEXT)) for part in known.split(each) if part) for each in drawn]
