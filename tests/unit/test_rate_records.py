@@ -8,6 +8,7 @@ import pytest
 from loadtop.model import (
     LOADTOP,
     OTHER,
+    SERVICE,
     CgroupLimits,
     Disk,
     Failures,
@@ -148,19 +149,21 @@ def test_processes_and_their_groups() -> None:
         row(3, OTHER, 110, pss_kb=None),
         row(4, LOADTOP, 130),
         row(5, "nginx", 9, started_ticks=6),
+        row(6, SERVICE, 9),
     )
     found = two_seconds({"processes": before}, {"processes": now})
-    assert [each.cpu for each in found.processes or ()] == [25.0, 50.0, 5.0, 15.0, None]
+    assert [each.cpu for each in found.processes or ()] == [25.0, 50.0, 5.0, 15.0, None, None]
     assert found.groups is not None
     assert {each.group: each for each in found.groups} == {
         "httpd": GroupRates("httpd", Role.WEB, 2, 1, 1, 5, 75.0, 2000, 1400),
         "nginx": GroupRates("nginx", Role.WEB, 1, 0, 0, 2, None, 1000, 700),
         OTHER: GroupRates(OTHER, None, 1, 0, 0, 2, 5.0, 1000, None),
         LOADTOP: GroupRates(LOADTOP, None, 1, 0, 0, 2, 15.0, 1000, 700),
+        SERVICE: GroupRates(SERVICE, Role.APPLICATION, 1, 0, 0, 2, None, 1000, 700),
     }
     assert [each.group for each in found.groups][-2:] == [LOADTOP, OTHER]
     assert found.group("httpd") == found.groups[0]
-    assert {each.group for each in found.of_role()} == {"httpd", "nginx"}
+    assert {each.group for each in found.of_role()} == {"httpd", "nginx", SERVICE}
     assert found.of_role(Role.PROXY) == ()
 
 

@@ -10,7 +10,19 @@ from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK
 from loadtop.diagnosis.memory import MEMORY, SWAP, worker_room
 from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
-from loadtop.model import LOADTOP, OTHER, CgroupLimits, Listener, Memory, Role, Scheduler, ServerSeen, Swap, Tcp
+from loadtop.model import (
+    LOADTOP,
+    OTHER,
+    SERVICE,
+    CgroupLimits,
+    Listener,
+    Memory,
+    Role,
+    Scheduler,
+    ServerSeen,
+    Swap,
+    Tcp,
+)
 from loadtop.rates.records import CgroupRates, CoreShares, DiskRates, GroupRates, NetworkRates, TcpRates
 from tests.unit.interval import (
     NO_PAGING,
@@ -133,6 +145,14 @@ class TestProcessors:
         found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=None))
         assert "A single-threaded part fills one core" in advice(found)
         assert (value(found, "process.cpu_pct"), found.confidence) == (None, 0.85)
+
+    def test_a_service_behind_the_web_server_is_one_of_the_servers(self) -> None:
+        rows = (process(20.0), process(97.0, "gunicorn", SERVICE), process(60.0, "backup", OTHER))
+        groups = (group(20.0), group(97.0, name=SERVICE, role=Role.APPLICATION))
+        cores = (CoreShares(0, busy(60.0)), CoreShares(1, busy(99.0)))
+        found = of_host(CPU_CORE, host(cpu=busy(79.5), cores=cores, processes=rows, groups=groups))
+        assert found.over
+        assert "gunicorn (pid 7) fills one core" in advice(found)
 
     def test_one_process_is_not_told_to_share_a_core(self) -> None:
         view = host(
@@ -283,6 +303,7 @@ class TestDisk:
             ((group(blocked=3, processes=2, threads=4),), 3),
             ((group(blocked=3, processes=2, threads=5),), 9),
             ((group(blocked=3, processes=2, threads=5), group(name="nginx", blocked=1)), 9),
+            ((group(blocked=3, processes=2, threads=5), group(name=SERVICE, role=Role.APPLICATION)), 9),
             ((group(blocked=3, processes=2, threads=5), group(name=OTHER, role=None, blocked=4)), 5),
             ((group(blocked=3, processes=2, threads=5), group(name=OTHER, role=None, blocked=14)), 0),
             ((group(blocked=3, processes=2, threads=5), group(name="fpm", role=Role.APPLICATION, blocked=1)), 4),
