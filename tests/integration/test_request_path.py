@@ -77,7 +77,6 @@ def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
     found = summary(loaded.url)
     verdict, advice = told(found)
     assert (verdict, f"(pid {loaded.pid})" in advice) == ("cpu-core", True), found["verdict"]
-    assert found["hosts"][0]["httpd"]["cpu_pct"] is None or found["hosts"][0]["httpd"]["cpu_pct"]["max"] < 50
 
 
 @pytest.mark.parametrize("before", ["apache", "nginx"])
