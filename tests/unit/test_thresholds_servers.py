@@ -123,6 +123,28 @@ class TestApache:
         view = serving(page(board(3)), page(board(9)), kind=APACHE)
         assert value(of_host(APACHE_WORKERS, view), "apache.busy") == 9
 
+    def test_slots_that_finish_a_last_request_are_taken(self) -> None:
+        found = of_host(
+            APACHE_WORKERS, serving(page("W" * 17 + "GG_"), kind=APACHE, sample=queue(0)), load={"server": SEEN}
+        )
+        assert (value(found, "apache.busy"), value(found, "apache.full_pct"), states(found)) == (
+            19,
+            95.0,
+            (False, True),
+        )
+
+    def test_the_room_for_more_processes_is_said_of_prefork(self) -> None:
+        rates = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
+        text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
+        assert "Memory allows about 44 (9.8 MB each" in text
+        assert "no further than" in advice(of_host(APACHE_WORKERS, serving(page("WWWW"), **rates)))
+
+    def test_prefork_whose_processes_do_not_all_fit_is_limited_by_memory(self) -> None:
+        view = serving(page(board(9), mpm="prefork"), kind=APACHE, groups=(group(processes=10, rss_kb=500_000),))
+        found = APACHE.demands(measured(view), view, True)
+        assert found["apache-workers"] == Use(8.0, 20)
+        assert (found["memory"].used, found["memory"].capacity < 20) == (8.0, True)
+
     @pytest.mark.parametrize(
         ("flying", "kept", "said"),
         [
@@ -292,6 +314,17 @@ class TestNginx:
         assert value(found, "nginx.dropped_s") == lost
         full = 5.0 * status.used
         assert found.confidence == round(0.7 + 0.15 * ((lost > 0) + (full >= 85.0)), 3)
+
+    def test_of_several_the_one_that_drops_most_counts_and_then_the_fullest(self) -> None:
+        drops = {
+            writing: rated(replace(NGINX_PAGE, writing=writing), accepts=5.0 + 20 - writing, handled=5.0)
+            for writing in (3, 9, 5)
+        }
+        found = of_host(NGINX_CONNECTIONS, host(servers={"nginx": tuple(drops.values())}))
+        assert value(found, "nginx.used") == 3
+        calm = [replace(NGINX_PAGE, writing=writing) for writing in (3, 9, 5)]
+        view = serving(*calm, kind=NGINX, per_second={"accepts": 5.0, "handled": 5.0})
+        assert value(of_host(NGINX_CONNECTIONS, view), "nginx.used") == 9
 
     @pytest.mark.parametrize(
         ("accepts", "handled", "processes", "known"),

@@ -7,8 +7,10 @@ import pytest
 
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.cli.printer import line
-from loadtop.model import Failures, LoadState
+from loadtop.model import Failures, Listener, LoadState, Tcp
 from loadtop.pipeline.snapshot import Pipeline
+from loadtop.rates.records import ServerRates
+from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
@@ -108,3 +110,52 @@ def test_sums_over_pools_and_backends_can_be_rules(watch: Run) -> None:
         "queue": dict.fromkeys(("mean", "min", "max"), 9.0), "sessions": None,
     }  # fmt: skip
     assert watchdog.broken(summary) == ["fpm.listen_queue>4", "haproxy.queue>8"]
+
+
+def test_a_server_of_haproxy_has_a_row_where_requests_queue_for_it(watch: Run) -> None:
+    front = replace(BACKEND, server="FRONTEND", queue=None, session_limit=None)
+    lines = (BACKEND, front, replace(BACKEND, server="s1", queue=2), replace(BACKEND, server="s2", queue=0))
+    watch.see(haproxy=(*lines, replace(BACKEND, server="s3", queue=None)))
+    watch.see(haproxy=(*lines, replace(BACKEND, server="s3", queue=None)))
+    rows = [row.split("  ")[2] for row in watch.report().splitlines() if row.startswith("  haproxy")]
+    assert rows == ["be/BACKEND", "be/FRONTEND", "be/s1"]
+    assert "be/FRONTEND  sessions 10  " in watch.report()
+    assert watch.host["totals"]["haproxy"]["queue"]["mean"] == 4.0
+
+
+def test_what_reports_say_of_apache(watch: Run) -> None:
+    page = replace(STATUS, scoreboard="W_K.", accesses=100, duration_ms=1000, at=100.0)
+    watch.see(apache=(page,))
+    watch.see(apache=(replace(page, accesses=150, duration_ms=2000, at=101.0),))
+    text = watch.report()
+    assert "  apache   event  busy 2 of 4 slots  50 requests/s" in text
+    assert "  httpd  " not in text  # no process of it was seen
+    settings = dict(APACHE.settings((page,)))
+    assert settings == {"Apache": "Apache", "MPM": "event", "worker slots": "4", "MaxRequestWorkers": "4"}
+    two = dict(APACHE.settings((replace(page, threads_per_child=25), replace(page, url="http://y/"))))
+    assert two["ThreadsPerChild http://x/s?auto"] == "25"
+    assert (two["MPM http://y/"], "ThreadsPerChild http://y/" in two) == ("event", False)
+
+
+@pytest.mark.parametrize(
+    ("accesses", "duration", "each"), [(50.0, 1000.0, 20.0), (0.0, 0.0, None), (None, 5.0, None), (5.0, None, None)]
+)
+def test_the_mean_time_that_apache_tells(accesses: float | None, duration: float | None, each: float | None) -> None:
+    assert mean_duration_ms(ServerRates(STATUS, {"accesses": accesses, "duration_ms": duration})) == each
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit", "said"),
+    [
+        ([{}], 511, ""),
+        ([{"max_request_workers": None}, {}], 511, "MaxRequestWorkers unknown"),
+        ([{"listen_backlog": None}, {}], 511, "ListenBacklog unknown"),
+        ([{"listen_backlog": 512}], 511, "its ListenBacklog of 512 is cut to 511"),
+        ([{"url": "https://x/", "listen_backlog": 512}], 511, ""),  # of another port
+    ],
+)
+def test_what_is_missing_of_apache(settings: list[dict[str, Any]], limit: int, said: str, machine: Any) -> None:
+    pages = tuple(replace(STATUS, **{"listen_backlog": 511} | each) for each in settings)
+    sample = machine.state(changes={"tcp": Tcp(0, 0, 0, listeners=(Listener(80, 0, limit),))}).sample
+    assert str(APACHE.lacks(pages, sample).reason).startswith(said)
+    assert bool(APACHE.lacks(pages, sample).reason) is bool(said)
