@@ -134,7 +134,7 @@ class TestApache:
         )
 
     def test_the_room_for_more_processes_is_said_of_prefork(self) -> None:
-        rates = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
+        rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
         assert "Memory allows about 44 (9.8 MB each" in text
         assert "no further than" in advice(of_host(APACHE_WORKERS, serving(page("WWWW"), **rates)))
@@ -202,6 +202,34 @@ class TestPhpFpm:
         assert FPM_WORKERS.of_host is not None
         found = FPM_WORKERS.of_host(measured(view), view)
         assert (found and states(found)) == (None if over is None else (over, over))
+
+    def test_a_silent_pool_of_an_unknown_size(self) -> None:
+        found = of_host(FPM_WORKERS, serving(fpm(None, 1, None, silent_s=2.0), kind=PHP_FPM))
+        assert (states(found), found.evidence[1][1:3], found.evidence[4][1:3]) == ((True, True), (None, 0), (None, 0))
+        assert "All children of the php-fpm pool www are busy while CPU is free. 1 request waits." in advice(found)
+        assert "Raise pm.max_children. " in advice(found)
+
+    @pytest.mark.parametrize(
+        ("waiting", "flying", "said"),
+        [
+            (0, 20, "free. Raise pm.max_children from 20. "),
+            (2, 21, "free. 2 requests wait. Raise pm.max_children from 20 to 21 "),
+        ],
+    )
+    def test_the_advice(self, waiting: int, flying: int, said: str) -> None:
+        found = of_host(FPM_WORKERS, serving(fpm(20, waiting), kind=PHP_FPM), load={"in_flight": flying})
+        assert said in advice(found)
+        assert found.evidence[1][1:3] == (20, 20)
+        assert found.evidence[4][1:3] == (flying, 20)
+
+    @pytest.mark.parametrize(
+        ("pool", "used"),
+        [(fpm(5), 4.0), (fpm(0), 0.0), (fpm(None), None), (fpm(5, most=None), None)],
+    )
+    def test_its_children_are_foretold(self, pool: FpmPool, used: float | None) -> None:
+        view = serving(pool, kind=PHP_FPM)
+        expected = {} if used is None else {"fpm-workers": Use(used, 20)}
+        assert dict(PHP_FPM.demands(measured(view), view, True)) == expected
 
     def test_the_pool_with_the_longest_queue_counts_and_then_the_fullest(self) -> None:
         pools = [fpm(5, 0, pool="a"), fpm(9, 0, pool="b"), fpm(3, 2, pool="c")]

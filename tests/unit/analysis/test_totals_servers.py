@@ -13,8 +13,10 @@ from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.course import Run
+from tests.unit.known import known
 
 POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
 SILENT = FpmPool("www", "static", None, 9, 511, None, None, None, None, None, 5, "/run/php/fpm.sock", silent_s=2.0)
@@ -159,3 +161,15 @@ def test_what_is_missing_of_apache(settings: list[dict[str, Any]], limit: int, s
     sample = machine.state(changes={"tcp": Tcp(0, 0, 0, listeners=(Listener(80, 0, limit),))}).sample
     assert str(APACHE.lacks(pages, sample).reason).startswith(said)
     assert bool(APACHE.lacks(pages, sample).reason) is bool(said)
+
+
+def test_what_reports_say_of_a_pool(watch: Run) -> None:
+    unknown = replace(POOL, pool="b", max_children=None, active=0, idle=5)
+    assert dict(PHP_FPM.settings((POOL, unknown))) == {
+        "php-fpm www manager": "static", "php-fpm www max_children": "5", "php-fpm b manager": "static",
+    }  # fmt: skip
+    sample = known(watch.see(fpm=(POOL, unknown)).measured.hosts[0].sample)
+    assert str(PHP_FPM.lacks((POOL, unknown), sample).reason).startswith("pm.max_children of b:")
+    assert PHP_FPM.lacks((POOL,), sample).reason == ""
+    readings = tuple(ServerRates(pool, {}) for pool in (replace(POOL, listen_queue=3), unknown, SILENT))
+    assert PHP_FPM.brief(readings) == " www 2/5 queue 3 b 0 www silent/5 queue 9"
