@@ -149,9 +149,9 @@ def test_the_mean_time_that_apache_tells(accesses: float | None, duration: float
 @pytest.mark.parametrize(
     ("settings", "limit", "said"),
     [
-        ([{}], 511, ""),
-        ([{"max_request_workers": None}, {}], 511, "MaxRequestWorkers unknown"),
-        ([{"listen_backlog": None}, {}], 511, "ListenBacklog unknown"),
+        ([{"listen_backlog": 511}], 511, ""),
+        ([{"max_request_workers": None}, {"server_limit": 2}], 511, "MaxRequestWorkers unknown"),
+        ([{"listen_backlog": None}, {"server_limit": 2}], 511, "ListenBacklog unknown"),
         ([{"listen_backlog": 512}], 511, "its ListenBacklog of 512 is cut to 511"),
         ([{"url": "https://x/", "listen_backlog": 512}], 511, ""),  # of another port
     ],
