@@ -42,7 +42,7 @@ CALM = tuple(
 TROUBLED = (
     EngineWorker("g1-1", "g1", "running", 1250, 96.4, 1_262_000),
     EngineWorker("g1-2", "g1", MISSING),
-    EngineWorker("\x1b[2Jgen-of-the-month-1", "gen", "cleanup", 12, 3.0, 61_000),
+    EngineWorker("\x1b[Jgen-of-the-month-1", "gen", "cleanup", 12, 3.0, 61_000),
     EngineWorker("gen-of-the-month-2", "gen", "ready", 0),
 )
 POOLS = (
