@@ -1,6 +1,7 @@
 """Runs side by side: their curves on one time axis, then every number with its direction."""
 
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
@@ -11,11 +12,11 @@ from textual.binding import Binding, BindingType
 from loadtop.analysis.comparison import Comparison, Run
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.diagnosis.finding import NONE
-from loadtop.i18n import Translatable, folded, tr
+from loadtop.i18n import Translatable, tr
 from loadtop.reports.compare import body, head, letter
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
-from tui.drawing.line import Line, Role, Span, line, safe
+from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import milliseconds, per_second
 from tui.panels.timeline import Stretch, axis, cell_seconds, names_in, notes, strip
 from tui.widgets.page import SCROLL_KEYS, PageScreen
@@ -101,9 +102,16 @@ def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> lis
 def _coloured(text: Sequence[str], cells: int) -> list[Line]:
     roles = {tr(word): role for word, role in _ROLES.items()}
     known = re.compile(f"({'|'.join(map(re.escape, roles))})")
-    drawn: list[str] = []
-    for words in map(safe, text):
-        first, *rest = folded(words, max(20, cells))
-        more = folded("".join(rest), max(20, cells) - len(INDENT)) if rest else ()
-        drawn += [first, *(f"{INDENT}{part}" for part in more)]
+    drawn = [part for words in map(safe, text) for part in (_broken(words, cells) if width(words) > cells else [words])]
     return [tuple(Span(part, roles.get(part, Role.TEXT)) for part in known.split(each) if part) for each in drawn]
+
+
+def _broken(words: str, cells: int) -> list[str]:
+    if words.isascii():
+        return textwrap.wrap(words, max(20, cells), subsequent_indent=INDENT, drop_whitespace=False) or [""]
+    found: list[str] = []
+    while width(words) > max(20, cells):
+        head = clip(words, max(20, cells), "")
+        found.append(head)
+        words = INDENT + words[len(head) :].lstrip()
+    return [*found, words]
