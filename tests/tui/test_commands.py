@@ -150,6 +150,8 @@ async def test_processes_are_ordered_by_key_and_click(
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         assert "▾cpu%" in "".join(screen_text(app))
         await pilot.press("o")
+        assert "▾wait%" in "".join(screen_text(app))
+        await pilot.press("o")
         assert "▾rss" in "".join(screen_text(app))
         await pilot.press("O")
         assert "▴rss" in "".join(screen_text(app))

@@ -32,7 +32,7 @@ DONE = {
     "picture": ["says picture saved"],
     "screen.zoom": ["shows load alone"],
     "next_host": ["says only one machine"],
-    "screen.order": ["shows processes by rss"],
+    "screen.order": ["shows processes by wait%"],
     "screen.reverse": ["shows processes turned"],
     "screen.filter": ["asks filter"],
     "copy": ["says copied"],
