@@ -203,6 +203,8 @@ def test_a_bad_file_is_one_line_of_the_list(
 
 
 def test_no_text_of_a_file_reaches_the_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path.unlink()
+    record(path, moments(2))  # a replay takes as long as the test took
     set_meta(path, title=TITLE, url=f"http://web1/{TITLE}", version=TITLE, command_line=[TITLE])
     text = json.dumps([TITLE, TITLE, 0.0, True])
     with closing(sqlite3.connect(path)) as database, database:
