@@ -49,6 +49,7 @@ GROUPS = (  # code, and the tests that are about it
             *("tests/unit/test_latch.py", "tests/unit/test_waiting_law.py", "tests/unit/test_forecast.py"),
             *("tests/unit/test_verdicts.py", "tests/unit/test_nginx.py", "tests/unit/analysis/test_totals_servers.py"),
             *("tests/unit/analysis/tune/test_pool_memory.py", "tests/unit/analysis/tune/test_sizing.py"),
+            *("tests/unit/test_worker_pools.py", "tests/unit/test_doctor.py"),
         ),
     ),
     (
