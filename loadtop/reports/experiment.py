@@ -12,9 +12,13 @@ from msgspec.structs import replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
-from loadtop.i18n import Translatable, figure, pad, plain, tr, width
+from loadtop.i18n import Message, Translatable, figure, pad, plain, tr, width
 
 SCHEMA = "loadtop.experiment/1"
+
+SPREAD_PCT = 10.0
+"""Percent of their mean by which the throughput of repeats may differ without a warning; our own."""
+
 Value = str | float | None
 
 
@@ -34,10 +38,29 @@ class Row:
         return sum(known) / len(known) if known else None
 
     @property
+    def rates(self) -> list[float]:
+        """The throughput of each repeat, where it was measured."""
+        return [result.rps for result in self.results if result.rps is not None]
+
+    @property
     def spread_pct(self) -> float | None:
-        rates = [result.rps for result in self.results if result.rps is not None]
-        mean = self.mean("rps")
+        rates, mean = self.rates, self.mean("rps")
         return 100.0 * (max(rates) - min(rates)) / mean if len(rates) > 1 and mean else None
+
+    @property
+    def warning(self) -> Message | None:
+        """That the repeats differ too much for their mean to say anything; ``None`` if they agree."""
+        spread = self.spread_pct
+        if spread is None or spread <= SPREAD_PCT:
+            return None
+        return Message(
+            "{cell}: repeats differ by {spread:.0f} % ({slowest} to {fastest} requests/s). "
+            "Lengthen or repeat its runs.",
+            cell=" ".join(filter(None, [self.variant, self.url_name, self.level])),
+            spread=spread,
+            slowest=figure(min(self.rates)),
+            fastest=figure(max(self.rates)),
+        )
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -102,7 +125,12 @@ def rows(plan: ExperimentPlan, results: dict[str, CellResult]) -> list[Row]:
 
 
 def text(plan: ExperimentPlan, found: Sequence[Row]) -> str:
-    return "\n".join([plain(plan.title), "", *lines(found, SHORT)]) + "\n"
+    warned = [message.render() for message in warnings(found)]
+    return "\n".join([plain(plan.title), "", *lines(found, SHORT), *([""] if warned else []), *warned]) + "\n"
+
+
+def warnings(found: Sequence[Row]) -> list[Message]:
+    return [row.warning for row in found if row.warning is not None]
 
 
 def lines(found: Sequence[Row], columns: Sequence[str]) -> list[str]:
@@ -128,7 +156,9 @@ def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
         ["---" if i < 3 else "---:" for i in range(len(shown))],
         *([_shown(read(row)).replace("|", "\\|") for _, _, read in shown] for row in found),
     ]
-    return "\n".join([f"## {plain(plan.title)}", "", *(f"| {' | '.join(cells)} |" for cells in lines)]) + "\n"
+    warned = [f"- {plain(str(message))}" for message in warnings(found)]
+    table = [f"| {' | '.join(cells)} |" for cells in lines]
+    return "\n".join([f"## {plain(plan.title)}", "", *table, *([""] if warned else []), *warned]) + "\n"
 
 
 def as_csv(found: Sequence[Row]) -> str:
@@ -142,11 +172,12 @@ def as_csv(found: Sequence[Row]) -> str:
 
 
 def as_json(plan: ExperimentPlan, found: Sequence[Row]) -> dict[str, Any]:
-    """Schema ``loadtop.experiment/1``: rows as in the table, each with its runs."""
+    """Schema ``loadtop.experiment/1``: rows as in the table, each with its runs; warnings in English."""
     return {
         "schema": SCHEMA,
         "title": plan.title,
         "complete": all(len(row.results) == row.wanted for row in found),
+        "warnings": [str(message) for message in warnings(found)],
         "rows": [
             {
                 **{name: _rounded(read(row)) for name, _, read in COLUMNS},

@@ -53,9 +53,31 @@ def test_every_form_holds_the_same(plan: ExperimentPlan, results: dict[str, Cell
     assert "115" in text
 
 
+@pytest.mark.parametrize(("slowest", "warned"), [(90.6, False), (90.4, True)])
+def test_warns_of_repeats_that_differ(plan: ExperimentPlan, a_result: AResult, slowest: float, warned: bool) -> None:
+    """By more than 10 % of their mean: 9.4 of 95.3 are 9.9 %, 9.6 of 95.2 are 10.1 %."""
+    first = plan.cells()[0]
+    others = [cell for cell in plan.cells() if cell.repeat == 2]
+    repeat = next(cell for cell in others if cell.label == first.label)
+    found = {first.key: a_result(first, 100.0), repeat.key: a_result(repeat, slowest)}
+    found |= {cell.key: a_result(cell, 50.0) for cell in plan.cells() if cell.key not in found}
+    rows = table.rows(plan, found)
+    said = table.as_json(plan, rows)["warnings"]
+    assert len(said) == warned
+    for text in (table.text(plan, rows), table.markdown(plan, rows)):
+        assert text.count("repeats differ") == warned
+        if warned:
+            assert said[0] in text
+    assert not warned or said[0].startswith("one page c=1: repeats differ by 10 % (90.4 to 100 requests/s)")
+
+
 def test_hostile_names_are_made_safe(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
     hostile = structs.replace(plan, title="a\x1b[31m")
-    rows = [replace(row, variant="x|\x1b]0;y") for row in table.rows(plan, results)]
+    unequal = {
+        cell.key: replace(results[cell.key], rps=100.0 * cell.repeat) for cell in plan.cells() if cell.key in results
+    }
+    rows = [replace(row, variant="x|\x1b]0;y") for row in table.rows(plan, unequal)]
+    assert table.warnings(rows)
     for text in (table.text(hostile, rows), table.markdown(hostile, rows)):
         assert "\x1b" not in text
     assert "x\\|" in table.markdown(hostile, rows)
