@@ -112,12 +112,23 @@ class TestApache:
         ],
     )
     def test_a_silent_page(self, outcome: State, waiting: int | None, groups: Any, over: bool | None) -> None:
-        sample = {"outcomes": (Outcome("apache", outcome, Message("no answer")),)}
+        sample = {"outcomes": (Outcome("cpu", State.OK), Outcome("apache", outcome, Message("no answer")))}
         view = host(sample | ({} if waiting is None else queue(waiting)), groups=groups)
         assert APACHE_WORKERS.of_host is not None
         found = APACHE_WORKERS.of_host(measured(view, load={"server": SEEN}), view)
         assert (found and states(found)) == (None if over is None else (over, over))
         assert found is None or found.confidence == 0.85
+
+    def test_headroom_is_what_is_taken(self) -> None:
+        assert APACHE_WORKERS.headroom is not None
+        (found,) = APACHE_WORKERS.headroom(serving(page(board(5)), kind=APACHE))
+        assert (found.metric, found.value, found.threshold, found.below) == ("apache.full_pct", 25.0, 95.0, True)
+
+    def test_without_a_sample_nothing_is_said(self) -> None:
+        view = serving(page(board(20)), kind=APACHE)
+        view = replace(view, state=replace(view.state, sample=None))
+        assert APACHE_WORKERS.of_host is not None
+        assert APACHE_WORKERS.of_host(measured(view), view) is None
 
     def test_the_fullest_page_counts(self) -> None:
         view = serving(page(board(3)), page(board(9)), kind=APACHE)
@@ -342,6 +353,22 @@ class TestNginx:
         assert value(found, "nginx.dropped_s") == lost
         full = 5.0 * status.used
         assert found.confidence == round(0.7 + 0.15 * ((lost > 0) + (full >= 85.0)), 3)
+
+    def test_a_proxy_at_95_percent_is_full(self) -> None:
+        status = replace(NGINX_PAGE, writing=19, worker_connections=20, proxies=True)
+        found = of_host(NGINX_CONNECTIONS, serving(status, kind=NGINX, per_second={"accepts": 5.0, "handled": 5.0}))
+        assert (found.over, found.evidence[1][1], found.evidence[2][1:3]) == (True, 95.0, (38, 40))
+
+    @pytest.mark.parametrize(
+        "status", [replace(NGINX_PAGE, worker_processes=None), replace(NGINX_PAGE, worker_connections=None)]
+    )
+    def test_drops_of_unknown_limits(self, status: NginxStatus) -> None:
+        found = of_host(NGINX_CONNECTIONS, serving(status, kind=NGINX, per_second={"accepts": 7.0, "handled": 5.0}))
+        assert (states(found), found.certain, found.evidence[2][1:3]) == ((True, True), False, (None, 0))
+        said = (
+            "nginx has no worker connection left. nginx drops 2 connections/s. Raise worker_connections in its events"
+        )
+        assert said in advice(found)
 
     def test_of_several_the_one_that_drops_most_counts_and_then_the_fullest(self) -> None:
         drops = {

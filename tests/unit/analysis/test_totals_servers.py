@@ -171,5 +171,5 @@ def test_what_reports_say_of_a_pool(watch: Run) -> None:
     sample = known(watch.see(fpm=(POOL, unknown)).measured.hosts[0].sample)
     assert str(PHP_FPM.lacks((POOL, unknown), sample).reason).startswith("pm.max_children of b:")
     assert PHP_FPM.lacks((POOL,), sample).reason == ""
-    readings = tuple(ServerRates(pool, {}) for pool in (replace(POOL, listen_queue=3), unknown, SILENT))
+    readings = tuple(ServerRates(pool, {}) for pool in (replace(POOL, listen_queue=3, silent_s=1.0), unknown, SILENT))
     assert PHP_FPM.brief(readings) == " www 2/5 queue 3 b 0 www silent/5 queue 9"
