@@ -8,6 +8,7 @@ from collectors.errors import ParseError
 from collectors.kind import Kind
 from collectors.linux import cpu, devices, memory, sockets
 from collectors.linux.cgroup import CgroupCollector
+from collectors.linux.core_speeds import CoreSpeeds
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
 from collectors.parsing import excerpt
@@ -30,7 +31,7 @@ _ALWAYS = (  # the files of every sample
     Wanted(sockets.LISTENERS, sockets.LISTENER_BYTES),
 )
 
-SLOW_EVERY = 30  # samples after which line speeds and whole disks are read again; also when a new device shows
+SLOW_EVERY = 30  # samples after which whole disks and speeds of lines and cores are read again; also when a new device shows
 
 
 class LinuxMachine:
@@ -44,6 +45,7 @@ class LinuxMachine:
         self.set_aside = self._table.set_aside
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
         self._cgroup = CgroupCollector()
+        self._core_speeds = CoreSpeeds()
         self._facts: HostFacts | None = None
         self._speeds: dict[str, int | None] = {}
         self._blocks: frozenset[str] | None = None
@@ -87,7 +89,9 @@ class LinuxMachine:
             files += sockets.TABLES
         if self._facts is None:
             files += _FACTS
-        if self._slow_in <= 0:
+        slow = self._slow_in <= 0
+        files += self._core_speeds.files(slow=slow)
+        if slow:
             files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES)]
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
         files += self._cgroup.files(tuple(pid for group in self._web for pid in self.tested(group)))
@@ -104,6 +108,7 @@ class LinuxMachine:
             host="",
             at=reading.at,
             cpu=(processor := run.collect("cpu", lambda: cpu.parse(text(cpu.STAT)), cpu.FILES)),
+            core_speeds=self._core_speeds.collect(reading, processor),
             scheduler=run.collect(
                 "scheduler", lambda: cpu.parse_load(text(cpu.LOADAVG), optional(cpu.STAT)), cpu.LOAD_FILES
             ),

@@ -1,11 +1,11 @@
 """The processors: all full, one full while others idle, given away by the hypervisor, or kept back by a quota."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from loadtop.diagnosis.finding import Evidence
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.model import LOADTOP, OTHER, CgroupLimits
+from loadtop.model import LOADTOP, OTHER, CgroupLimits, CoreSpeed
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, HostRates, ProcessRates
 
@@ -18,6 +18,12 @@ PROCESS_PCT = 85.0  # percent of a core that one process must take for its core 
 
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The web server's processes together use one core, and no other process uses half of one; our own."""
+
+SLOW_PCT = 50.0
+"""Percent of its highest frequency at which a busy core is said to be slow: heat, a power limit or a setting holds it
+back. Our own."""
+
+LARGEST = 1024  # the capacity of a machine's largest cores: Linux, SCHED_CAPACITY_SCALE
 
 STALL_PCT = 10.0  # percent of the time in which a task waited for a CPU: check_psi's critical value. A vote only
 
@@ -64,10 +70,23 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
             ("running", running, cores, "tasks", "USE method: run queue > cores"),
             ("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
             ("cpu.steal_pct", rates.cpu.steal or None, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            *(_slow_cores(sample.core_speeds) if busy > BUSY_CLEAR_PCT else ()),
         ),
         advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
         confidence=agreement(queued, stalled),
     )
+
+
+def _slow_cores(speeds: Collection[CoreSpeed]) -> Iterator[Row]:
+    """The core furthest below its highest frequency, if that is half of it or less, and the smallest one, if others are
+    larger. For busy cores: one that is idle may well be slow."""
+    clocks = [(100.0 * each.khz / each.highest_khz, each.core) for each in speeds if each.khz and each.highest_khz]
+    frequency, core = min(clocks, default=(100.0, 0))
+    if frequency <= SLOW_PCT:
+        yield f"core{core}.frequency_pct", frequency, SLOW_PCT, "%", "cpufreq: of its highest frequency", True
+    capacity, core = min(((each.capacity, each.core) for each in speeds if each.capacity), default=(LARGEST, 0))
+    if capacity < LARGEST:
+        yield f"core{core}.capacity_pct", 100.0 * capacity / LARGEST, 100.0, "%", "cpu_capacity: 1024", True
 
 
 def _engaged_beside_strangers(measured: Measured, host: HostView, rates: HostRates, cpu: CpuShares) -> float | None:
@@ -159,6 +178,7 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     process = _busiest(rates)
     share = 0.0 if process is None or process.cpu is None else 100.0 * process.cpu / max(1.0, fullest.shares.delivered)
     threaded = process is not None and process.process.threads > 1
+    speeds = () if host.sample is None else [each for each in host.sample.core_speeds if each.core == fullest.id]
     load = measured.load
     asked = None if load is None else load.concurrency if load.in_flight is None else load.in_flight
     several = load is not None and (asked is None or asked >= 2)  # believed where an engine tells neither
@@ -174,6 +194,7 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             (f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
             ("cpu.busy_pct", overall, MEAN_PCT, "%", "loadtop, calibrated", True),
             ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
+            *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
         advice=lambda: _core_advice(process, bound if share < PROCESS_PCT else 0),
         confidence=agreement(None if process is None else share >= PROCESS_PCT and not threaded),

@@ -23,6 +23,7 @@ from loadtop.model.machine import USER_HZ as USER_HZ
 from loadtop.model.machine import Cause as Cause
 from loadtop.model.machine import CgroupLimits as CgroupLimits
 from loadtop.model.machine import Core as Core
+from loadtop.model.machine import CoreSpeed as CoreSpeed
 from loadtop.model.machine import Cpu as Cpu
 from loadtop.model.machine import CpuTimes as CpuTimes
 from loadtop.model.machine import Disk as Disk

@@ -57,6 +57,17 @@ class Cpu:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreSpeed:
+    """How fast one core can compute. ``capacity`` is 1024 for the largest cores, ``khz`` its frequency when it was read
+    last (every few samples), ``highest_khz`` the one that it can have. ``None``: the system does not tell."""
+
+    core: int
+    capacity: int | None = None
+    khz: int | None = None
+    highest_khz: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Scheduler:
     """Load averages; tasks running or ready (but for the reader) and in uninterruptible sleep; counters since boot."""
 
@@ -268,6 +279,7 @@ class HostSample:
     facts: HostFacts
     took_s: float = 0.0
     cpu: Cpu | None = None
+    core_speeds: tuple[CoreSpeed, ...] = ()
     scheduler: Scheduler | None = None
     memory: Memory | None = None
     swap: Swap | None = None

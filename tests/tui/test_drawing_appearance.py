@@ -17,7 +17,7 @@ from loadtop.diagnosis.finding import NONE
 from loadtop.servers.registry import VERDICTS
 from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, THEMES, UNICODE, Appearance, Glyphs
 from tui.drawing.line import Role
-from tui.drawing.verdicts import UNSEEN, letter_of
+from tui.drawing.verdicts import UNSEEN, letter_of, metric
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,11 @@ def test_what_colours_say_is_said_by_signs_too(glyphs: Glyphs) -> None:
     assert len({glyphs.fill, glyphs.rail, glyphs.tick}) == 3
     letters = [letter_of(name, glyphs)[0] for name in (NONE, UNSEEN, *(verdict.name for verdict in VERDICTS))]
     assert len(set(letters)) == len(letters)
+
+
+def test_evidence_of_a_core_has_a_title() -> None:
+    said = [metric(f"core12.{name}") for name in ("busy_pct", "frequency_pct", "capacity_pct", "of_later_times")]
+    assert said == ["cpu12 busy", "cpu12 frequency", "cpu12 capacity", "core12.of later times"]
 
 
 def test_without_colours_a_limit_and_the_chosen_panel_still_show() -> None:

@@ -10,11 +10,13 @@ from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK
 from loadtop.diagnosis.memory import MEMORY, SWAP, worker_room
 from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
+from loadtop.diagnosis.verdict import Assessment
 from loadtop.model import (
     LOADTOP,
     OTHER,
     SERVICE,
     CgroupLimits,
+    CoreSpeed,
     Listener,
     Memory,
     Role,
@@ -69,6 +71,42 @@ class TestProcessors:
     def test_tasks_are_counted_against_the_cores_that_are_listed(self) -> None:
         cores = tuple(CoreShares(number, busy(95.0)) for number in range(4))
         assert not of_host(CPU, host({"scheduler": Scheduler(0, 0, 0, 4)}, cpu=busy(95.0), cores=cores)).over
+
+    @pytest.mark.parametrize(
+        ("khz", "capacities", "slow", "small"),
+        [
+            ((3_000_000, 3_000_000), (1024, 1024), None, None),
+            ((3_000_000, 1_500_000), (1024, 1024), 50.0, None),
+            ((3_000_000, 1_500_001), (1024, 1023), None, 100.0 * 1023 / 1024),
+            ((1_500_000, 1_200_000), (1024, 512), 40.0, 50.0),
+            ((None, None), (None, None), None, None),
+        ],
+    )
+    def test_cores_that_are_slower_than_they_could_be(
+        self,
+        khz: tuple[int | None, int | None],
+        capacities: tuple[int | None, int | None],
+        slow: float | None,
+        small: float | None,
+    ) -> None:
+        """The slowest of a full machine; of a full core, that core."""
+        speeds = tuple(CoreSpeed(number, capacities[number], khz[number], 3_000_000) for number in (0, 1))
+
+        def said(found: Assessment) -> dict[str, float | None]:
+            rows = {row[0]: row[1] for row in found.evidence}
+            return {name: rows[name] for name in rows if name.endswith((".frequency_pct", ".capacity_pct"))}
+
+        expected = {"core1.frequency_pct": slow, "core1.capacity_pct": small}
+        expected = {name: share for name, share in expected.items() if share is not None}
+        assert said(of_host(CPU, host({"core_speeds": speeds}, cpu=busy(95.0)))) == expected
+        assert said(of_host(CPU, host({"core_speeds": speeds}, cpu=busy(80.0)))) == {}
+        for full in (0, 1):
+            cores = tuple(CoreShares(number, busy(97.0 if number == full else 10.0)) for number in (0, 1))
+            view = host({"core_speeds": speeds}, cpu=busy(50.0), cores=cores, processes=(process(97.0),))
+            of_full = {name: share for name, share in expected.items() if full == 1}
+            if full == 0 and khz[0] == 1_500_000:
+                of_full = {"core0.frequency_pct": 50.0}
+            assert said(of_host(CPU_CORE, view)) == of_full
 
     @pytest.mark.parametrize(
         ("generator", "others", "said"),

@@ -49,13 +49,20 @@ _DEVICES: dict[str, Translatable] = {
     "rx_mbit_s": "receives",
 }
 
+_OF_CORES: dict[str, Translatable] = {
+    "busy_pct": "cpu{core} busy",
+    "frequency_pct": "cpu{core} frequency",
+    "capacity_pct": "cpu{core} capacity",
+}
+
 
 def metric(name: str) -> str:
     """The title of a metric; its name where none is declared."""
     if name in EVIDENCE_TITLES:
         return tr(EVIDENCE_TITLES[name])
-    if name.startswith("core") and name.endswith(".busy_pct"):
-        return tr("cpu{core} busy", core=name[4:-9])
+    where, _, what = name.partition(".")
+    if where.startswith("core") and what in _OF_CORES:
+        return tr(_OF_CORES[what], core=where.removeprefix("core"))
     if name.startswith(("disk.", "network.")):
         device, _, what = name.partition(".")[2].rpartition(".")
         return f"{device} {tr(_DEVICES.get(what, what))}"
