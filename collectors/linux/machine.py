@@ -31,7 +31,9 @@ _ALWAYS = (  # the files of every sample
     Wanted(sockets.LISTENERS, sockets.LISTENER_BYTES),
 )
 
-SLOW_EVERY = 30  # samples after which whole disks and speeds of lines and cores are read again; also when a new device shows
+SLOW_EVERY = (
+    30  # samples after which whole disks and speeds of lines and cores are read again; also when a new device shows
+)
 
 
 class LinuxMachine:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from loadtop.i18n import Message
 
 NONE = "none"  # the name of the verdict that there is headroom
+SURE = 0.5  # confidence from which a verdict is stated; below it people read "probably"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
+from loadtop.diagnosis.finding import SURE
 from loadtop.i18n import Translatable, clock, figure, plain, rendered, tr
 from loadtop.servers.registry import KINDS, verdict_named
 
@@ -84,7 +85,10 @@ def verdict(result: RunResult) -> tuple[str, str, str]:
     held, confidence = f"{min(found['held_s'], seconds):.0f}", f"{found['confidence']:.2f}"
     text = "{held} s of {all} s, confidence {confidence}"
     how_long = tr(text, held=held, all=f"{seconds:.0f}", confidence=confidence)
-    return tr(verdict_named(found["bottleneck"]).sentence) + where, how_long, rendered(result.advice)
+    sentence = tr(verdict_named(found["bottleneck"]).sentence) + where
+    if found["confidence"] < SURE:
+        sentence = tr("Probably: {sentence}", sentence=sentence)
+    return sentence, how_long, rendered(result.advice)
 
 
 def tables(result: RunResult) -> Iterator[Table]:

@@ -14,6 +14,7 @@ from tests.tui.stage import Stage, columns_end_together, speaking, text_of
 from tests.tui.stories import view_after, view_of, with_load
 from tui.drawing.appearance import UNICODE, Appearance, Glyphs
 from tui.drawing.line import length
+from tui.drawing.verdicts import sentence
 from tui.panels.apache import counted, legend, slots
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel, WorkersPanel
@@ -128,6 +129,12 @@ def test_the_classes_lose_their_numbers_first(appearance: Appearance) -> None:
 def test_a_message_that_the_verdict_tells_leaves_the_figures(appearance: Appearance) -> None:
     assert "trouble ahead" in last_line(appearance, 40, BROKEN, message="trouble ahead")
     assert "failed" in last_line(appearance, 40, BROKEN, verdict="errors", message="trouble ahead")
+
+
+def test_a_verdict_of_little_confidence_is_probable() -> None:
+    verdict = Story().play(HEADROOM, 4)[-1].diagnosis.verdict
+    said = [text_of(sentence(replace(verdict, confidence=share))) for share in (0.5, 0.49)]
+    assert said == ["HEADROOM: nothing is full", "HEADROOM: probably nothing is full"]
 
 
 def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> None:

@@ -1,6 +1,6 @@
 """Verdicts and evidence in words, letters and roles."""
 
-from loadtop.diagnosis.finding import NONE, Evidence, Finding
+from loadtop.diagnosis.finding import NONE, SURE, Evidence, Finding
 from loadtop.i18n import Translatable, tr
 from loadtop.servers.registry import EVIDENCE_TITLES, verdict_named
 from tui.drawing.appearance import Glyphs
@@ -10,10 +10,11 @@ from tui.drawing.numbers import quantity
 UNSEEN: Translatable = "no figures"  # stands for a verdict where a machine gave none
 
 
-def headline(name: str) -> tuple[str, str]:
+def headline(name: str, confidence: float = 1.0) -> tuple[str, str]:
     """The title of a verdict and its headline, in the reader's language."""
     verdict = verdict_named(name)
-    return tr(verdict.title), tr(verdict.headline)
+    words = tr(verdict.headline)
+    return tr(verdict.title), words if confidence >= SURE else tr("probably {headline}", headline=words)
 
 
 def titled(name: str, host: str | None) -> str:
@@ -22,7 +23,7 @@ def titled(name: str, host: str | None) -> str:
 
 def sentence(finding: Finding) -> Line:
     """A finding in a sentence that begins with its title."""
-    title, rest = headline(finding.bottleneck)
+    title, rest = headline(finding.bottleneck, finding.confidence)
     colon = ":" if verdict_named(finding.bottleneck).clause else ""
     return line(Span(title, severity(finding)), f"{colon} {rest}{on(finding.host)}")
 

@@ -79,7 +79,7 @@ class VerdictPanel(Panel):
                 words = tr("measuring: a rate needs two samples")
             return _State(Role.WARN, tr("MEASURING"), tr("no verdict yet"), words=Span(words))
         where = None if verdict.bottleneck == NONE and load is None else verdict.host
-        return _State(severity(verdict), *headline(verdict.bottleneck), on(where))
+        return _State(severity(verdict), *headline(verdict.bottleneck, verdict.confidence), on(where))
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""

@@ -184,6 +184,16 @@ def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
     assert max(len(line) for line in text.splitlines()) <= 84
 
 
+@pytest.mark.parametrize(
+    ("confidence", "said"), [(0.5, "The CPU is the limit"), (0.49, "Probably: The CPU is the limit")]
+)
+def test_a_verdict_of_little_confidence_is_probable(run: Run, confidence: float, said: str) -> None:
+    run.go(9, **FULL, processes={"apache2": 50.0})
+    result = run.result()
+    result.summary["verdict"]["confidence"] = confidence
+    assert report(result).startswith(f"{said} on web1")
+
+
 def test_shares_of_the_processors_are_told_until_they_add_up(run: Run) -> None:
     run.go(3)
     result = run.result()

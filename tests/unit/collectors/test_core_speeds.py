@@ -56,7 +56,9 @@ async def test_frequencies_are_read_now_and_then(transport: Any) -> None:
     assert seen[0] is seen[1]
 
 
-@pytest.mark.parametrize("text", [Missing("no such file"), Missing("not supported"), "", "<unknown>\n", "-1\n", "9" * 30])
+@pytest.mark.parametrize(
+    "text", [Missing("no such file"), Missing("not supported"), "", "<unknown>\n", "-1\n", "9" * 30]
+)
 async def test_what_a_system_does_not_tell(transport: Any, text: str | Missing) -> None:
     for core in (0, 1):
         transport.files[speed_file(core, FREQUENCY).path] = text
