@@ -15,6 +15,7 @@ from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, explains, ranked
 from loadtop.diagnosis.waiting import WAITING, Waiting, falls_behind
 from loadtop.i18n import Message
+from loadtop.model import LoadState
 from loadtop.rates.measured import HostView, Measured
 
 HEADROOM = Verdict(NONE, "·", "HEADROOM", "nothing is full", "No limit was reached", Family.NOTHING, clause=True)
@@ -42,6 +43,10 @@ SILENT_S = 2.0  # seconds without a sample of the machine under test from which 
 NEWEST = 3
 """Intervals of which two (``Verdict.intervals``) must be over the threshold. Published durations are minutes (netdata
 10 min, PCP 2 min); a load test lasts seconds, so this one is our own, checked against recordings of the laboratory."""
+
+EARLY = 0.2
+"""Confidence that nothing is full while a limit may not have been found yet: in the first intervals of a load, or while
+something is over its threshold. Calibrated with the recordings of the laboratory (docs/lab.md)."""
 
 ADVICE_EVERY = 3  # intervals for which an advice stays, numbers and all: it can be read, and is recorded once
 
@@ -129,6 +134,7 @@ class Diagnoser:
         self._latches: dict[tuple[str, str | None], Latch] = {}
         self._waiting = Waiting()
         self._forecaster = Forecaster(demands)
+        self._loaded = 0  # intervals in which the load has run
         self._at = 0.0
 
     def diagnose(self, measured: Measured) -> Diagnosis:
@@ -147,9 +153,13 @@ class Diagnoser:
         )
         findings = sorted((f for f in updated if f is not None), key=lambda finding: self._order(measured, finding))
         self._at = measured.at
-        forecast = self._forecaster.add(measured, calm=not any(each.over for each in now.values()))
+        calm = not any(each.over for each in now.values())
+        forecast = self._forecaster.add(measured, calm=calm)
+        running = measured.load is not None and measured.load.state is LoadState.RUNNING
+        self._loaded = self._loaded + 1 if running else 0
         if not findings:
-            return Diagnosis(self._headroom(measured), (), forecast)
+            early = not calm or 0 < self._loaded < NEWEST
+            return Diagnosis(self._headroom(measured, EARLY if early else 1.0), (), forecast)
         cause, *others = findings
         symptoms = tuple(other for other in others if self._explains(cause, other))
         return Diagnosis(replace(cause, symptoms=symptoms), tuple(findings))
@@ -178,13 +188,15 @@ class Diagnoser:
         same = cause.host == other.host or symptom.family is Family.POOL
         return same and explains(self._verdicts[cause.bottleneck], symptom)
 
-    def _headroom(self, measured: Measured) -> Finding:
-        """``none``, with what is free as its evidence."""
+    def _headroom(self, measured: Measured, confidence: float) -> Finding:
+        """``none``, with what is free as its evidence; ``confidence`` is that of a machine that is watched."""
         free = [each.headroom for each in self._verdicts.values() if each.headroom is not None]
         evidence = tuple(each for host in measured.hosts for of in free for each in of(host))
-        confidence, advice = 1.0 if evidence else 0.0, _next_step(measured)
+        advice = _next_step(measured)
         tested = [host for host in measured.hosts if "target" in host.state.role]
         silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
+        if not evidence:
+            confidence = 0.0
         if silent is not None and silent.stale_s >= SILENT_S:
             confidence = 0.0
             advice = Message(
@@ -193,7 +205,7 @@ class Diagnoser:
                 seconds=silent.stale_s,
             )
         elif measured.load is not None and not tested:
-            confidence = 0.5
+            confidence = min(0.5, confidence)
             advice = Message(
                 "Nothing that is watched is full, but the server's machine is not watched: add it with "
                 "--host NAME=ssh://HOST."

@@ -52,13 +52,17 @@ def exceeds(value: float | None, threshold: float) -> bool | None:
     return None if value is None else value > threshold
 
 
+DECISIVE = 0.9
+"""Confidence by the decisive signals alone: calibrated with the recordings of the laboratory (docs/lab.md)."""
+
+
 def agreement(*votes: bool | None) -> float:
-    """Confidence from supporting signals: 0.7 for the decisive ones, the rest by how many of ``votes`` agree. A vote is
-    ``None`` where its signal could not be measured, and counts as half. The weights are our own."""
+    """Confidence from supporting signals: :data:`DECISIVE`, and the rest by how many of ``votes`` agree. A vote is
+    ``None`` where its signal could not be measured, and counts as half."""
     if not votes:
-        return 0.7
+        return DECISIVE
     worth = sum(0.5 if vote is None else float(vote) for vote in votes)
-    return round(0.7 + 0.3 * worth / len(votes), 3)
+    return round(DECISIVE + (1.0 - DECISIVE) * worth / len(votes), 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,12 @@ from loadtop.diagnosis.cpu import STEAL_PCT
 from loadtop.model import Frame
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
-from loadtop.servers.registry import VERDICT_NAMES
 from tests.lab.keeping import SUFFIX, unpack
+from tests.unit.lab_recordings import RECORDINGS, limit_of
 from tests.unit.stealing import Thieves
 
-RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
-NAMES = sorted((name for name in VERDICT_NAMES), key=len, reverse=True)
 CHANGES = 4
 """A verdict that changes more often than this in a run of seconds flaps."""
-
-
-def limit_of(path: Path) -> str:
-    """The limit that a recording is named after."""
-    return next(name for name in NAMES if path.stem.startswith(f"{name}-"))
 
 
 def test_there_are_recordings_of_most_limits() -> None:

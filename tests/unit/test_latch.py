@@ -87,7 +87,7 @@ def test_evidence_of_no_host_is_of_what_its_name_begins_with() -> None:
 
 @pytest.mark.parametrize(
     ("votes", "confidence"),
-    [((), 0.7), ((True,), 1.0), ((False,), 0.7), ((None,), 0.85), ((True, False), 0.85), ((None, False, True), 0.85)],
+    [((), 0.9), ((True,), 1.0), ((False,), 0.9), ((None,), 0.95), ((True, False), 0.95), ((None, False, True), 0.95)],
 )
 def test_confidence_grows_with_the_votes_that_agree(votes: tuple[bool | None, ...], confidence: float) -> None:
     assert agreement(*votes) == confidence

@@ -60,7 +60,7 @@ class TestProcessors:
         found = of_host(CPU, host({"scheduler": scheduler}, cpu=busy(share), pressure=pressure))
         assert states(found) == (over, held)
         agreed = (running is None or running > 2) + (stall is None or stall > 10.0)
-        assert found.confidence == (0.85 if running is None else round(0.7 + 0.15 * agreed, 3))
+        assert found.confidence == (0.95 if running is None else round(0.9 + 0.05 * agreed, 3))
 
     def test_headroom_is_what_is_busy(self) -> None:
         assert CPU.headroom is not None
@@ -170,7 +170,7 @@ class TestProcessors:
         found = of_host(CPU_CORE, view, load={"in_flight": flying})
         assert states(found) == (over, held)
         assert value(found, "core1.busy_pct") == core
-        assert found.confidence == (1.0 if share >= 85.0 and threads == 1 else 0.7)
+        assert found.confidence == (1.0 if share >= 85.0 and threads == 1 else 0.9)
         assert "apache2 (pid 7) fills one core" in advice(found)
 
     def test_the_busiest_process_of_the_servers_is_named(self) -> None:
@@ -182,7 +182,7 @@ class TestProcessors:
         assert "backup (pid 7) fills one core" in advice(found)
         found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=None))
         assert "A single-threaded part fills one core" in advice(found)
-        assert (value(found, "process.cpu_pct"), found.confidence) == (None, 0.85)
+        assert (value(found, "process.cpu_pct"), found.confidence) == (None, 0.95)
 
     def test_a_service_behind_the_web_server_is_one_of_the_servers(self) -> None:
         rows = (process(20.0), process(97.0, "gunicorn", SERVICE), process(60.0, "backup", OTHER))
@@ -249,22 +249,22 @@ class TestProcessors:
     def test_stolen_time(self, share: float, steal: float, over: bool, held: bool) -> None:
         found = of_host(STEAL, host(cpu=busy(share, steal)))
         assert states(found) == (over, held)
-        assert found.confidence == 0.7
+        assert found.confidence == 0.9
         assert f"about {steal / 50:.1f} of 2 cores" in advice(found)
         assert of_host(STEAL, host({"scheduler": Scheduler(0, 0, 0, 3)}, cpu=busy(share, steal))).confidence == 1.0
-        assert of_host(STEAL, host({"scheduler": None}, cpu=busy(share, steal))).confidence == 0.85
+        assert of_host(STEAL, host({"scheduler": None}, cpu=busy(share, steal))).confidence == 0.95
 
     @pytest.mark.parametrize(
         ("share", "lost", "over", "held", "confidence"),
         [
-            (25.0, 100.0, False, True, 0.85),
-            (25.5, 20.5, True, True, 0.85),
-            (25.5, 20.0, False, True, 0.7),
-            (25.5, None, True, True, 0.775),
-            (50.0, 100.0, True, True, 0.85),
+            (25.0, 100.0, False, True, 0.95),
+            (25.5, 20.5, True, True, 0.95),
+            (25.5, 20.0, False, True, 0.9),
+            (25.5, None, True, True, 0.925),
+            (50.0, 100.0, True, True, 0.95),
             (50.5, 100.0, True, True, 1.0),
-            (10.5, 100.0, False, True, 0.85),
-            (10.0, 100.0, False, False, 0.85),
+            (10.5, 100.0, False, True, 0.95),
+            (10.0, 100.0, False, False, 0.95),
         ],
     )
     def test_quota(self, share: float, lost: float | None, over: bool, held: bool, confidence: float) -> None:
@@ -315,10 +315,10 @@ class TestDisk:
         groups = (group(blocked=blocked, processes=10, threads=20),)
         found = of_host(DISK, host(disks=(self.disk("vda", util, waits, queue),), groups=groups))
         assert states(found) == (over, held)
-        assert found.confidence == (0.85 if waits >= 20.0 else 0.7)
+        assert found.confidence == (0.95 if waits >= 20.0 else 0.9)
         assert f"{blocked} of 10 requests in flight wait for the disk vda" in advice(found)
 
-    @pytest.mark.parametrize(("stall", "confidence"), [(10.0, 0.85), (10.5, 1.0)])
+    @pytest.mark.parametrize(("stall", "confidence"), [(10.0, 0.95), (10.5, 1.0)])
     def test_stalls_are_a_vote(self, stall: float, confidence: float) -> None:
         view = host(disks=(self.disk(),), groups=(group(blocked=4),), pressure=replace(NO_STALL, io_some=stall))
         assert of_host(DISK, view).confidence == confidence
@@ -435,11 +435,11 @@ class TestNetwork:
     @pytest.mark.parametrize(
         ("util", "again", "over", "held", "confidence"),
         [
-            (85.0, 0.0, False, True, 0.7),
-            (85.5, 5.0, True, True, 0.7),
-            (75.5, 5.5, False, True, 0.85),
-            (75.0, None, False, False, 0.775),
-            (95.0, 6.0, True, True, 0.85),
+            (85.0, 0.0, False, True, 0.9),
+            (85.5, 5.0, True, True, 0.9),
+            (75.5, 5.5, False, True, 0.95),
+            (75.0, None, False, False, 0.925),
+            (95.0, 6.0, True, True, 0.95),
             (95.5, 6.0, True, True, 1.0),
         ],
     )
@@ -489,5 +489,5 @@ class TestNetwork:
         assert ("port 8080 (room for" in advice(found)) is (own is not None)
         assert "somaxconn to 600" in advice(found)
         assert found.confidence == (
-            0.85 if own is None else 0.7 + 0.15 * ((own.queue >= (own.backlog or 0)) + (own.queue > 0))
+            0.95 if own is None else round(0.9 + 0.05 * ((own.queue >= (own.backlog or 0)) + (own.queue > 0)), 3)
         )

@@ -27,7 +27,7 @@ class TestErrors:
         if over:
             metric = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
             assert found.evidence[0][:3] == (metric, max(failed, wrong), 50.0)
-        assert (found.confidence, found.certain) == (0.7, False)
+        assert (found.confidence, found.certain) == (0.9, False)
 
     @pytest.mark.parametrize(
         ("broken", "rps", "over", "held"),
@@ -97,7 +97,7 @@ class TestGenerator:
             found = of_load(GENERATOR, generator=generator)
             assert states(found) == (over, held)
             full = core > 90.0 or (stopped or 0.0) > 25.0
-            assert found.confidence == round(0.7 + 0.15 * (full + agrees), 3)
+            assert found.confidence == round(0.9 + 0.05 * (full + agrees), 3)
             assert value(found, "generator.throttled_pct") == (stopped if (stopped or 0.0) > 10.0 else None)
             late = (unsent or 0.0) > 1.0
             assert value(found, "generator.unsent_pct") == (pytest.approx(1.01 / 1.0001) if late else None)
@@ -177,12 +177,12 @@ class TestGenerator:
     @pytest.mark.parametrize(
         ("used", "limit", "refused", "failed", "over", "held", "confidence"),
         [
-            (80, 100, False, 0.0, False, True, 0.7),
-            (81, 100, False, 0.0, True, True, 0.85),
-            (71, 100, False, 5.0, False, True, 0.7),
-            (70, 100, True, 0.0, False, False, 0.7),
-            (0, 100, True, 1.0, True, True, 0.85),
-            (None, None, True, 1.0, True, True, 0.925),
+            (80, 100, False, 0.0, False, True, 0.9),
+            (81, 100, False, 0.0, True, True, 0.95),
+            (71, 100, False, 5.0, False, True, 0.9),
+            (70, 100, True, 0.0, False, False, 0.9),
+            (0, 100, True, 1.0, True, True, 0.95),
+            (None, None, True, 1.0, True, True, 0.975),
         ],
     )
     def test_local_ports(
@@ -219,7 +219,7 @@ class TestGenerator:
         generator = GeneratorSample((0.0, 0.0), 0.0, files_used=50, files_limit=124)  # 92 connections of each worker
         found = of_load(CLIENT_FILES, load={"generator": generator, **load})
         assert states(found) == (over, over)
-        assert (found.certain, found.confidence) == (certain, 1.0 if certain else 0.7)
+        assert (found.certain, found.confidence) == (certain, 1.0 if certain else 0.9)
 
     @pytest.mark.parametrize(
         ("load", "said"),

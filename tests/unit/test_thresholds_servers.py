@@ -69,7 +69,7 @@ class TestApache:
         found = of_host(APACHE_WORKERS, view, load={"server": SEEN, "in_flight": 10})
         assert states(found) == (over, held)
         assert (value(found, "apache.full_pct"), value(found, "apache.busy")) == (5.0 * busy, busy)
-        assert found.confidence == round(0.7 + 0.15 * ((waiting > 0) + (busy == 20)), 3)
+        assert found.confidence == round(0.9 + 0.05 * ((waiting > 0) + (busy == 20)), 3)
 
     @pytest.mark.parametrize(
         ("busy", "flying", "over"),
@@ -117,7 +117,7 @@ class TestApache:
         assert APACHE_WORKERS.of_host is not None
         found = APACHE_WORKERS.of_host(measured(view, load={"server": SEEN}), view)
         assert (found and states(found)) == (None if over is None else (over, over))
-        assert found is None or found.confidence == 0.85
+        assert found is None or found.confidence == 0.95
 
     def test_headroom_is_what_is_taken(self) -> None:
         assert APACHE_WORKERS.headroom is not None
@@ -249,7 +249,7 @@ class TestPhpFpm:
 
     @pytest.mark.parametrize(
         ("waiting", "reached", "flying", "confidence"),
-        [(1, 1.0, 30, 1.0), (0, 1.0, 30, 0.95), (0, 0.0, 30, 0.9), (1, 0.0, 20, 0.85), (0, 0.0, 20, 0.8)],
+        [(1, 1.0, 30, 1.0), (0, 1.0, 30, 0.983), (0, 0.0, 30, 0.967), (1, 0.0, 20, 0.95), (0, 0.0, 20, 0.933)],
     )
     def test_what_agrees(self, waiting: int, reached: float, flying: int, confidence: float) -> None:
         view = serving(fpm(20, waiting), kind=PHP_FPM, per_second={"max_children_reached": reached})
@@ -273,7 +273,7 @@ class TestHaproxy:
     def test_the_connections_of_a_frontend(self, sessions: int, over: bool, held: bool) -> None:
         found = of_host(HAPROXY_QUEUE, serving(line("FRONTEND", sessions, 100), kind=HAPROXY))
         assert states(found) == (over, held)
-        assert found.confidence == 0.7
+        assert found.confidence == 0.9
         assert of_host(HAPROXY_QUEUE, serving(line("FRONTEND", 100, 100), kind=HAPROXY)).confidence == 1.0
 
     @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ class TestHaproxy:
 
     @pytest.mark.parametrize(
         ("waiting", "flying", "busy", "over", "confidence"),
-        [(1, 10, 6, True, 1.0), (0, 10, 6, False, 1.0), (1, 1, 6, True, 0.85), (1, 1, 5, True, 0.7)],
+        [(1, 10, 6, True, 1.0), (0, 10, 6, False, 1.0), (1, 1, 6, True, 0.95), (1, 1, 5, True, 0.9)],
     )
     def test_a_queue_of_a_backend(self, waiting: int, flying: int, busy: int, over: bool, confidence: float) -> None:
         lines = (
@@ -352,7 +352,7 @@ class TestNginx:
         assert (*states(found), found.certain) == (over, held, certain)
         assert value(found, "nginx.dropped_s") == lost
         full = 5.0 * status.used
-        assert found.confidence == round(0.7 + 0.15 * ((lost > 0) + (full >= 85.0)), 3)
+        assert found.confidence == round(0.9 + 0.05 * ((lost > 0) + (full >= 85.0)), 3)
 
     def test_a_proxy_at_95_percent_is_full(self) -> None:
         status = replace(NGINX_PAGE, writing=19, worker_connections=20, proxies=True)

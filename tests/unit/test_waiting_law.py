@@ -82,7 +82,7 @@ def test_the_evidence_and_what_it_is_worth() -> None:
     assert names == ("load.waiting_pct", "load.p10_ms", "load.in_flight")
     assert values == pytest.approx((90.0, 100.0, 10.0))
     assert thresholds == pytest.approx((60.0, 17.0, 1))
-    assert found.confidence == 0.925
+    assert found.confidence == 0.975
     advice = str(found.advice() if callable(found.advice) else found.advice)
     assert "Of 10 requests in flight 1.0 are being served" in advice
     assert "(100 requests/s)" in advice
@@ -92,7 +92,7 @@ def test_the_evidence_and_what_it_is_worth() -> None:
 def test_the_requests_in_flight_agree_within_a_quarter(seen: int, agrees: bool) -> None:
     found = after(100.0, rps=100.0, in_flight=seen)
     assert found is not None
-    assert found.confidence == (0.925 if agrees else 0.775)
+    assert found.confidence == (0.975 if agrees else 0.925)
 
 
 @pytest.mark.parametrize(
