@@ -37,8 +37,11 @@ COUNTERS = (
     Wanted("/proc/net/sockstat6", _COUNTER_BYTES, lines="^TCP6:"),
 )
 TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
-SAMPLE_BYTES = 1 << 18  # about 1700 rows: of more connections these are a sample, as the kernel lists them by hash
-SAMPLED_TABLES = tuple(Wanted(each.path, SAMPLE_BYTES) for each in TABLES)
+_OPEN = "@open"
+OPEN_BYTES = 1 << 18  # about 1700 rows: of more connections these are a sample, as the kernel lists them by hash
+OPEN_TABLES = tuple(Wanted(_OPEN + each.path, OPEN_BYTES) for each in TABLES)
+"""The same tables without sockets in TIME_WAIT, which no process holds and of which there may be tens of thousands."""
+TIME_WAIT = "06"
 UNIX = Wanted("/proc/net/unix")
 _HOLDERS = "@holders/"
 _ESTABLISHED, _LISTEN = "01", "0A"
@@ -142,6 +145,11 @@ def _endpoint(text: str) -> Endpoint:
 def holders(inodes: Iterable[int]) -> Wanted:
     """What to read to learn which processes hold these sockets: a transport tells, as far as it is permitted to."""
     return Wanted(f"{_HOLDERS}{','.join(map(str, inodes))}")
+
+
+def opened(path: str) -> str:
+    """The file of which such a table is a part; empty where it is no such table."""
+    return next((each.path for each in TABLES if path == _OPEN + each.path), "")
 
 
 def held(path: str) -> list[str]:

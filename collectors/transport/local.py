@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENERS, held
+from collectors.linux.sockets import LISTENERS, held, opened
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
@@ -129,11 +129,13 @@ class LocalTransport:
 
 
 def text_of(wanted: Wanted, root: str = "") -> str | Missing:
-    """A file, a directory of links, addresses of a name, or who holds sockets."""
+    """A file, a directory of links, addresses of a name, or open sockets and who holds them."""
     if not wanted.path.startswith("@"):
         return file_system.read(wanted, root)
     if inodes := held(wanted.path):
         return file_system.holders(inodes, root)
+    if table := opened(wanted.path):
+        return file_system.open_sockets(table, wanted.limit, root)
     name = host_names.name_of(wanted.path)
     return host_names.resolved_here(name) if name and not root else Missing("not made here")
 

@@ -14,7 +14,7 @@ import pytest
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.machine import LinuxMachine
-from collectors.linux.sockets import holders, parse_holders
+from collectors.linux.sockets import OPEN_TABLES, holders, parse_holders, parse_table
 from collectors.machine import Missing, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
@@ -237,6 +237,8 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
             wanted = holders((os.fstat(held.fileno()).st_ino, 7))
             text = (await transport.read(Request((wanted,)))).files[wanted.path]
             assert parse_holders(text) == {os.fstat(held.fileno()).st_ino: {os.getpid()}}
+            table = (await transport.read(Request(OPEN_TABLES))).files[OPEN_TABLES[0].path]
+            assert held.getsockname()[1] in [row.port for row in parse_table(str(table))]
         assert program_of(loops(server)[0]) == program_of(binary)
     finally:
         await transport.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, held
+from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import count_or_none, decimal, pids
 
@@ -43,6 +43,7 @@ def far_script(key: str) -> str:
     read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(SILENCE_S))
+    script = script.replace("@TIME_WAIT@", TIME_WAIT)
     return script.replace("@KEY@", key)
 
 
@@ -105,6 +106,7 @@ class _Sorted:
         self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
         self.tables = [wanted for wanted in files if wanted.path in _TABLES]
         self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
+        self.opened = {wanted: table for wanted in files if (table := opened(wanted.path))}
 
 
 class Orders:
@@ -141,6 +143,8 @@ class Orders:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
         for path, inodes in asked.held.items():
             lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
+        for wanted, table in asked.opened.items():
+            lines += [f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}"]
         if asked.tables and (sockets or not request.processes):
             paths = " ".join(wanted.path for wanted in asked.tables)
             lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
@@ -219,7 +223,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = text if held(name) else _links(text, name)
+            found[name] = text if held(name) or opened(name) else _links(text, name)
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:

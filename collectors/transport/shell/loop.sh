@@ -103,6 +103,8 @@ while read -r $patience order rest; do
         BEGIN { many = split(inodes, inode, " "); for (i = 1; i <= many; i++) wanted["socket:[" inode[i] "]"] }
         /^[0-9]+\/fd:$/ { pid = $1 + 0 }
         $NF in wanted { print pid, $NF }' ;;
+    # a table of sockets without those in TIME_WAIT
+    v) set -- $rest; within 2 awk '$4 != "@TIME_WAIT@"' "$2" 2>&1 | head -c "$1" ;;
     # addresses of names; a resolver that does not answer holds up this once, by a second
     r) for name in $rest; do echo "name $name"; within 1 getent ahosts "$name" 2>&1; case $? in 124|137) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream

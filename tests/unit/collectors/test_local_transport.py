@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,20 @@ async def test_who_holds_a_socket(root: Path, transport: LocalTransport) -> None
     wanted = sockets.holders((71, 72, 73))
     text = (await transport.read(Request((wanted,)))).files[wanted.path]
     assert sockets.parse_holders(text) == {71: {1}, 72: {20}}
+
+
+async def test_sockets_in_time_wait_are_left_out(root: Path, transport: LocalTransport) -> None:
+    head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+    rows = [f"{n:4}: 0100007F:1F90 0100007F:{n:04X} {state} 00000000:00000000 0 0 0\n" for n, state in
+            enumerate(("0A", "01", "06", "06", "08", "06"))]  # fmt: skip
+    (root / "proc" / "net").mkdir(exist_ok=True)
+    (root / "proc" / "net" / "tcp").write_text(head + "".join(rows))
+    wanted, none = sockets.OPEN_TABLES
+    files = (await transport.read(Request((wanted, none)))).files
+    assert files[wanted.path] == head + rows[0] + rows[1] + rows[4]
+    assert isinstance(files[none.path], Missing)
+    short = replace(wanted, limit=len(head) + 10)
+    assert (await transport.read(Request((short,)))).files[wanted.path] == (head + rows[0])[: len(head) + 10]
 
 
 async def test_texts_and_reasons(root: Path, transport: LocalTransport) -> None:

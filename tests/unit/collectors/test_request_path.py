@@ -55,7 +55,7 @@ class Machine(FakeMachine):
         return {"httpd": (IDLE,), "haproxy": (PROXY,)}.get(group, ())
 
     def _text(self, path: str) -> str | Missing:
-        if path == "/proc/net/tcp":
+        if path == "@open/proc/net/tcp":
             return HEAD + "".join(sorted(self.rows, key=lambda line: " 0A " not in line))
         if path.startswith("@holders/"):
             wanted = set(map(int, re.findall(r"\d+", path)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collectors import host_names as names
 from collectors.errors import TransportError
-from collectors.linux.sockets import LISTENERS, TABLES, holders, parse_holders
+from collectors.linux.sockets import LISTENERS, OPEN_TABLES, TABLES, holders, parse_holders
 from collectors.machine import Missing, Request, Wanted
 from collectors.transport.shell import frames
 
@@ -130,6 +130,16 @@ def test_who_holds_sockets_is_asked_for_and_answered() -> None:
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7d {wanted.path}\n20 socket:[71]\nx socket:[72]\n3 socket:[\n"
     texts, _ = frames.parse_frame(frame, "m7", request, frames.Kept())
     assert parse_holders(texts.files[wanted.path]) == {71: {20}}
+
+
+def test_sockets_that_are_open_are_asked_for_and_answered() -> None:
+    wanted = OPEN_TABLES[0]
+    request = Request((wanted,))
+    orders = frames.Orders().sample(request, frozenset(), "m7", sockets=False, queues="")
+    assert f"v {wanted.limit} /proc/net/tcp\n" in orders
+    frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7d {wanted.path}\n  sl  local_address\n   0: 0100007F:1F90\n"
+    texts, _ = frames.parse_frame(frame, "m7", request, frames.Kept())
+    assert texts.files[wanted.path] == "  sl  local_address\n   0: 0100007F:1F90\n"
 
 
 def test_busybox_prints_the_same_in_its_own_words() -> None:
