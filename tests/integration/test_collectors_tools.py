@@ -81,7 +81,8 @@ async def seen(sshd: SshdFactory, tmp_path: Path, reference: Reference) -> Seen:
     near, far = LinuxMachine(LocalTransport(), SERVER_KINDS), LinuxMachine(transport, SERVER_KINDS)
     commands = [(reference.program(name), *options) for name, options in TOOLS.items()]
     end = threading.Event()
-    worker = threading.Thread(target=_work, args=(end, tmp_path / "written"))
+    on_a_disk = os.environ.get("PYTHONPYCACHEPREFIX", tmp_path)  # temporary files may be in memory
+    worker = threading.Thread(target=_work, args=(end, Path(on_a_disk) / "written"))
     worker.start()
     try:
         for machine in (near, far):
@@ -103,6 +104,7 @@ async def seen(sshd: SshdFactory, tmp_path: Path, reference: Reference) -> Seen:
 
 def _work(end: threading.Event, file: Path) -> None:
     written = 0
+    file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("wb", buffering=0) as sink:
         while not end.wait(0.01):
             until = time.thread_time() + 0.01
@@ -111,6 +113,7 @@ def _work(end: threading.Event, file: Path) -> None:
             written += sink.write(b"x" * 80_000)
             if written % 4_000_000 == 0:
                 os.fsync(sink.fileno())
+    file.unlink()
 
 
 async def test_one_stretch_of_time(seen: Seen) -> None:
