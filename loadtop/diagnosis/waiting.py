@@ -26,8 +26,8 @@ LOW_OF_SPREAD, HIGH_OF_SPREAD, SPREAD = 20.0, 80.0, 2.0
 own, from recordings of three locks, of which 7 to 15 % of the requests find one free."""
 
 EVERY_SLOWER, EVERY_WAITING_PCT, ENOUGH = 1.3, 20.0, 20
-"""Or every one of at least so many requests takes this many times R0: pages that differ would still have fast ones. Our
-own, from places that are taken by half as many requests again."""
+"""Or every one of at least so many requests takes this many times R0: pages that differ would still have fast ones. Or
+so many percent wait, and fewer connections were served as fast. Our own."""
 
 LEAST_WAIT_MS = 5.0  # ms of waiting below which it is the noise of schedulers and lines; our own
 
@@ -80,6 +80,7 @@ class Waiting:
         slower = low_ms / least_ms if least_ms else 1.0
         most = share > WAITING_PCT and slower > SLOWER
         every = times.count >= ENOUGH and share > EVERY_WAITING_PCT and alone > EVERY_SLOWER * least
+        stuck = flat is not None and share > EVERY_WAITING_PCT
         seen = load.in_flight if load.in_flight is not None else round(flying)
         felt = mean_ms - least_ms >= LEAST_WAIT_MS and seen >= 2
         percent, part, factor = WAITING_PCT, f"p{low:.0f}", SLOWER
@@ -93,8 +94,8 @@ class Waiting:
         if flat is not None:
             evidence.append(("load.rps", rps, GAIN * flat[1], "/s", f"loadtop: no growth over c={flat[0]}", True))
         return Assessment(
-            over=free and felt and (most or every),
-            held=felt and (every or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),
+            over=free and felt and (most or every or stuck),
+            held=felt and (every or stuck or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),
             evidence=tuple(evidence),
             advice=lambda: _advice(measured, flying, served, rps),
             confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
 from tests.lab.memory import memory_group, swap_file
-from tests.lab.pages import COMPUTING, SHORTLY
+from tests.lab.pages import COMPUTING, SHORTLY, WAITING
 from tests.lab.slow_disk import slow_disk
 from tests.lab.table import Report
 
@@ -94,6 +94,22 @@ def neighbours(bench: Bench, lifted: bool) -> Stand:
     return page(COMPUTING, 20)(bench, lifted)
 
 
+def full_pool_beside_neighbours(bench: Bench, lifted: bool) -> Stand:
+    for _ in range(os.cpu_count() or 1):
+        bench.stack.enter_context(program(BURN))
+    return page(WAITING, 4)(bench, lifted)
+
+
+def generator_beside_a_neighbour(bench: Bench, lifted: bool) -> Stand:
+    """Both are bound to the last core; lifted: the generator has it for itself."""
+    core = str((os.cpu_count() or 1) - 1)
+    launcher = ("taskset", "-c", core)
+    if not lifted:
+        bench.stack.enter_context(program(BURN, launcher=list(launcher)))
+    server = bench.nginx()
+    return Stand(server.url, ("--nginx", server.status_url), launcher)
+
+
 def anything(proof: Proof) -> bool:
     return proof.rps > 0
 
@@ -122,6 +138,15 @@ CASES = [
     Case(
         name="neighbours that take the CPU", expected="cpu", build=neighbours, concurrency=6,
         proven=lambda proof: proof.change.idle < 10, advice="no part of the web server", gain=1.3,
+    ),
+    Case(
+        name="neighbours beside a full pool", expected="apache-workers", build=full_pool_beside_neighbours,
+        concurrency=12, evidence="apache.full_pct", advice="MaxRequestWorkers", gain=2.0,
+        proven=lambda proof: proof.change.idle < 10,
+    ),
+    Case(
+        name="a generator beside a neighbour", expected="generator", build=generator_beside_a_neighbour,
+        concurrency=20, evidence="generator.worker_wanted_pct", advice="waits for a CPU", proven=anything,
     ),
     Case(
         name="half load", expected="none", build=page(COMPUTING, 20), concurrency=1, proven=anything, gain=None,

@@ -67,6 +67,48 @@ OVERFLOWING = """
 """
 """Serves one connection after the other, in 50 ms each, and lets one more wait."""
 
+PLACES = """
+    import socketserver, sys, threading, time
+
+    places = threading.Semaphore(int(sys.argv[2]))
+
+    class Answer(socketserver.StreamRequestHandler):
+        def handle(self):
+            while self.rfile.readline().strip():
+                pass
+            with places:
+                time.sleep(0.05)
+            self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
+
+    socketserver.ThreadingTCPServer.allow_reuse_address = True
+    socketserver.ThreadingTCPServer.daemon_threads = True
+    socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+"""Has so many places, its second argument, in each of which a request takes 50 ms; the others queue for one."""
+
+RESETTING = """
+    import random, socketserver, struct, sys, socket
+
+    class Answer(socketserver.StreamRequestHandler):
+        def handle(self):
+            while self.rfile.readline().strip():
+                pass
+            if random.random() < float(sys.argv[2]):
+                self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.request.close()
+            else:
+                self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
+
+        def finish(self):
+            if self.request.fileno() >= 0:
+                super().finish()
+
+    socketserver.TCPServer.allow_reuse_address = True
+    socketserver.TCPServer.request_queue_size = 128
+    socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+"""Resets a share of the connections, its second argument, before it answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Service:

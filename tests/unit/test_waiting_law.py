@@ -184,6 +184,20 @@ class TestThroughputThatNoLongerGrows:
         assert (None if found is None else found[2]) == (None if threshold is None else pytest.approx(threshold))
         assert found is None or f"c={fewer}" in found[4]
 
+    @pytest.mark.parametrize(
+        ("rps", "slow", "over"), [(43.9, 100.0, True), (44.1, 100.0, False), (40.0, 77.0, True), (40.0, 74.0, False)]
+    )
+    def test_a_fifth_waits_where_fewer_connections_were_served_as_fast(
+        self, rps: float, slow: float, over: bool
+    ) -> None:
+        """Two places of 50 ms for three requests: as many have to wait as have not."""
+        waiting = Waiting()
+        for _ in range(2):
+            waiting.assess(interval(*[50.0] * 20, rps=40.0, concurrency=2), ())
+        found = waiting.assess(interval(*[50.0] * 10, *[slow] * 10, rps=rps, concurrency=3), ())
+        assert found is not None
+        assert states(found) == (over, over)
+
     def test_an_open_load_has_no_such_levels(self) -> None:
         assert self.grown((10, 100.0), (10, 100.0), (20, 100.0), rate=100.0) is None
 
