@@ -38,10 +38,10 @@ else
     echo "tests: no namespaces here (root on Linux has them), so tests share this machine's network and files" >&2
 fi
 
-run() { # the number of workers, and what they test
+run() { # the number of workers, and what they test; each group remembers its own failures for --last-failed
     local workers=("--numprocesses=$1")
     [[ ! $isolated ]] || workers=(--tx "$1*popen//python=$PWD/scripts/isolated_python")
-    $python -m pytest --basetemp="$TMPDIR/p" --dist worksteal "${workers[@]}" "${@:2}"
+    $python -m pytest -o cache_dir="build/cache/pytest/$group" --basetemp="$TMPDIR/p" --dist worksteal "${workers[@]}" "${@:2}"
 }
 
 none=5 # pytest's exit code where an option (-k) left no test of a group
