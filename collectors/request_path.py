@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collectors.background import Search
 from collectors.errors import ParseError, TransportError
 from collectors.linux import sockets
-from collectors.machine import Endpoint, Machine
+from collectors.machine import Endpoint, Machine, Wanted, lines_of
 from collectors.places import behind, port_of, serving
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
@@ -24,6 +24,7 @@ SOON_S, AGAIN_S = 1.0, 10.0  # between looks, while the tested port has no conne
 LEAST_LOOKS = 3  # while it has connections, which may all be short
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
+MOST_MEMBERS = 16  # processes of the path that are looked at again, the newest ones: parents hold no connections
 
 _INTO_CONTAINERS = re.compile(r"docker-proxy|rootless(?:port|kit).{0,9}|slirp4netns|pasta.{0,9}|gvproxy", re.ASCII)
 """Processes that pass a port on into a container: who serves it there cannot be seen from outside."""
@@ -69,7 +70,9 @@ class RequestPath:
         if found is None:
             self._settled = False
             return
-        places = self._follow(*found)
+        listening, asked, own = found
+        self._follow(listening, asked, own)
+        places = self._follow(listening, {**asked, **await self._asked_now()}, own)
         self._looks += 1
         self._settled = self._looks >= LEAST_LOOKS and places <= self._places
         self._places |= places
@@ -87,6 +90,17 @@ class RequestPath:
         holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
         own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
         return _by_process(listening, holders), _by_process(clients, holders), own
+
+    async def _asked_now(self) -> Mapping[int, set[Endpoint]]:
+        """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one
+        go, because a connection may be gone when all processes have been looked through."""
+        links = {pid: f"/proc/{pid}/fd/" for pid in sorted(self._serving)[-MOST_MEMBERS:]}
+        texts = await self._machine.texts((*map(Wanted, links.values()), *sockets.OPEN_TABLES))
+        tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
+        _, clients = await asyncio.to_thread(_parsed, tables)
+        lines = ((pid, line) for pid, path in links.items() for line in lines_of(texts[path]))
+        held = "".join(f"{pid} {line}\n" for pid, line in lines if line.startswith("socket:["))
+        return _by_process(clients, sockets.parse_holders(held))
 
     def _follow(
         self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]
