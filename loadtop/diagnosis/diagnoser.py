@@ -105,7 +105,8 @@ class Latch:
         held_s = at - self._since
         evidence = self._evidence(newest)
         name, confidence = self._verdict.name, newest.confidence
-        return Finding(name, self._host, self._since, held_s, confidence, evidence, self._advice)
+        lingers = self._below > 0
+        return Finding(name, self._host, self._since, held_s, confidence, evidence, self._advice, lingers=lingers)
 
     @property
     def yields(self) -> bool:

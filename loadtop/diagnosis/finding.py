@@ -24,7 +24,8 @@ class Evidence:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A resource that is full: where, since when (``since_s`` on the session's axis), how long (``held_s``), and why.
-    ``bottleneck`` is the name of the verdict, ``symptoms`` what this one explains, ``confidence`` between 0 and 1."""
+    ``bottleneck`` is the name of the verdict, ``symptoms`` what this one explains, ``confidence`` between 0 and 1.
+    ``lingers``: the resource is below its lower threshold now, not yet for long enough to drop the finding."""
 
     bottleneck: str
     host: str | None
@@ -34,6 +35,7 @@ class Finding:
     evidence: tuple[Evidence, ...]
     advice: Message
     symptoms: tuple["Finding", ...] = ()
+    lingers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,10 @@ def html(result: RunResult) -> str:
     charts = list(_charts(result))
     times = result.series.at
     axis = Axis(times, times[-1] if times else 0.0, [(mark["at_s"], mark["text"]) for mark in figures["marks"]])
-    spans = [(span["from_s"], span["to_s"], plain(limit_of(span))) for span in figures["timeline"]]
+    spans = [
+        (span["from_s"], span["to_s"], plain(limit_of(span["bottleneck"], span["host"])))
+        for span in figures["timeline"]
+    ]
     return "\n".join(
         (
             f'<!doctype html>\n<html lang="{language()}">\n<head>\n<meta charset="utf-8">',
@@ -69,10 +72,10 @@ def _subtitle(figures: Json) -> str:
 
 
 def _verdict(result: RunResult) -> str:
-    name = result.summary["verdict"]["bottleneck"]
+    name = result.main.finding.bottleneck
     sentence, held, what_to_do = map(text, verdict(result))
     note = f' <span class="dim">{text(name)}, {held}</span>' if held else ""
-    kind = " none" if held and name == "none" else ""
+    kind = " none" if held and not result.main.is_limit else ""
     return f'<div class="verdict{kind}"><strong>{sentence}</strong>{note}<p>{what_to_do}</p></div>'
 
 

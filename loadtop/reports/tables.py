@@ -9,9 +9,11 @@ from typing import Any
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.analysis.totals.timeline import Held
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.diagnosis.finding import SURE
-from loadtop.i18n import Translatable, clock, figure, plain, rendered, tr
+from loadtop.diagnosis.finding import SURE, Evidence
+from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
+from loadtop.reports.limits import at_load, loads_in_words
 from loadtop.servers.registry import KINDS, verdict_named
 
 Row = Sequence[str]
@@ -52,7 +54,7 @@ def markdown(result: RunResult) -> str:
         "",
         f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}",
         "",
-        f"**{escaped(sentence)}**" + (f" (`{figures['verdict']['bottleneck']}`, {held})" if held else ""),
+        f"**{escaped(sentence)}**" + (f" (`{result.main.finding.bottleneck}`, {held})" if held else ""),
         "",
         escaped(what_to_do),
     ]
@@ -76,19 +78,21 @@ def title(figures: Json) -> str:
 
 
 def verdict(result: RunResult) -> tuple[str, str, str]:
-    """The verdict as a sentence, how long it held and how sure it is, and what to do; the second is empty where the
-    load failed."""
-    found, load, seconds = (result.summary[name] for name in ("verdict", "load", "duration_s"))
-    if load is not None and load["state"] == "failed" and found["bottleneck"] == "none":
+    """The limit under the highest load as a sentence, how long it held and how sure it is, and what to do; the second
+    is empty where the load failed."""
+    load, seconds = result.summary["load"], result.summary["duration_s"]
+    main, found = result.main, result.main.finding
+    if load is not None and load["state"] == "failed" and not main.is_limit:
         return tr("The load failed: no verdict"), "", rendered(result.message)
-    where = tr(" on {host}", host=plain(found["host"])) if found["host"] else ""
-    held, confidence = f"{min(found['held_s'], seconds):.0f}", f"{found['confidence']:.2f}"
+    where = tr(" on {host}", host=plain(found.host)) if found.host else ""
+    where += at_load(main)
+    held, confidence = f"{min(main.seconds, seconds):.0f}", f"{found.confidence:.2f}"
     text = "{held} s of {all} s, confidence {confidence}"
     how_long = tr(text, held=held, all=f"{seconds:.0f}", confidence=confidence)
-    sentence = tr(verdict_named(found["bottleneck"]).sentence) + where
-    if found["confidence"] < SURE:
+    sentence = tr(verdict_named(found.bottleneck).sentence) + where
+    if found.confidence < SURE:
         sentence = tr("Probably: {sentence}", sentence=sentence)
-    return sentence, how_long, rendered(result.advice)
+    return sentence, how_long, rendered(found.advice)
 
 
 def tables(result: RunResult) -> Iterator[Table]:
@@ -100,7 +104,8 @@ def tables(result: RunResult) -> Iterator[Table]:
     every = (
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
-        _of_evidence(figures["verdict"]["evidence"]),
+        _of_limits(result.held),
+        _of_evidence(result.main.finding.evidence),
         _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
         Table("Settings", ("of", "setting", "value"), settings, numbers=False),
@@ -134,8 +139,8 @@ def shape(load: Json, steps: Sequence[Json] = ()) -> str:
     return tr("1 connection") if load["concurrency"] == 1 else tr("{c} connections", c=load["concurrency"])
 
 
-def limit_of(span: Json) -> str:
-    return str(span["bottleneck"]) + (tr(" on {host}", host=span["host"]) if span["host"] else "")
+def limit_of(name: str, host: str | None) -> str:
+    return name + (tr(" on {host}", host=host) if host else "")
 
 
 def _of_load(load: Json | None) -> Iterator[Table]:
@@ -174,12 +179,25 @@ def _of_steps(steps: Sequence[Json]) -> Table:
     return Table("Steps", head, rows)
 
 
-def _of_evidence(evidence: Iterable[Json]) -> Table:
+def _of_limits(held: Sequence[Held]) -> Table:
+    """Those under each load; empty where one verdict under one load is all."""
+    rows = [
+        (
+            loads_in_words([each.level]) or "-",
+            limit_of(each.finding.bottleneck, each.finding.host),
+            duration(round(each.seconds)),
+        )
+        for each in held
+    ]
+    return Table("Limits", ("load", "limit", "held"), rows if len(rows) > 1 else (), numbers=False)
+
+
+def _of_evidence(evidence: Iterable[Evidence]) -> Table:
     rows: list[Row] = []
     for item in evidence:
-        value, threshold = (f"{figure(item[name])} {item['unit']}".strip() for name in ("value", "threshold"))
-        counts = tr("below {threshold}" if item["below"] else "above {threshold}", threshold=threshold)
-        rows.append((item["metric"], item["host"], value, counts, item["source"]))
+        value, threshold = (f"{figure(number)} {item.unit}".strip() for number in (item.value, item.threshold))
+        counts = tr("below {threshold}" if item.below else "above {threshold}", threshold=threshold)
+        rows.append((item.metric, item.host, value, counts, item.source))
     return Table("Evidence", ("measured", "machine", "value", "counts", "source"), rows, numbers=False)
 
 
@@ -234,7 +252,10 @@ def _short(value: float) -> str:
 
 
 def _of_times(figures: Json) -> Table:
-    entries = [(span["from_s"], stretch(span["from_s"], span["to_s"]), limit_of(span)) for span in figures["timeline"]]
+    entries = [
+        (span["from_s"], stretch(span["from_s"], span["to_s"]), limit_of(span["bottleneck"], span["host"]))
+        for span in figures["timeline"]
+    ]
     entries += [(mark["at_s"], clock(mark["at_s"]), tr("mark: {text}", text=mark["text"])) for mark in figures["marks"]]
     rows = [entry[1:] for entry in sorted(entries, key=itemgetter(0))]
     return Table("What happened", ("when", "limit or mark"), rows, numbers=False)

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, figure, folded, mean_figure, pad, plain, rendered, tr
+from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr
 from loadtop.rates.records import HostRates
+from loadtop.reports.limits import limits_in_words
 from loadtop.reports.tables import connections_of, failure_classes, verdict
 from loadtop.servers.registry import KINDS
 
@@ -32,21 +33,22 @@ def report(result: RunResult) -> str:
 
 
 def _verdict(result: RunResult) -> list[str]:
-    found, seconds = result.summary["verdict"], result.summary["duration_s"]
+    main, seconds = result.main, result.summary["duration_s"]
     sentence, held, what_to_do = verdict(result)
     if not held:
         return [sentence, *wrapped(what_to_do, "  ")]
-    if found["held_s"] >= 1:
-        share = f"{min(found['held_s'], seconds):.0f}"
+    if main.seconds >= 1:
+        share = f"{min(main.seconds, seconds):.0f}"
         sentence += tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
-    lines = [f"{sentence}  [{found['bottleneck']}]"]
+    lines = [f"{sentence}  [{main.finding.bottleneck}]"]
+    lines += wrapped(rendered(grouped(limits_in_words(result.held))), "  ")
     lines.extend(
-        f"  {plain(item['metric']):<24} {figure(item['value']):>7} {item['unit']:<5} "
-        f"{against(item['value'], item['threshold'])} {figure(item['threshold']):<6} {item['source']}"
-        for item in found["evidence"]
+        f"  {plain(item.metric):<24} {figure(item.value):>7} {item.unit:<5} "
+        f"{against(item.value, item.threshold)} {figure(item.threshold):<6} {item.source}"
+        for item in main.finding.evidence
     )
     lines += wrapped(what_to_do, "  ")
-    if (following := result.summary["forecast"]) is not None:
+    if not main.is_limit and (following := result.summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loadtop.model import Failures
+from loadtop.model import Failures, LoadState
 from loadtop.servers.nginx.kind import NGINX_CONNECTIONS
-from tests.tui.scenes import HEADROOM, Story
+from tests.tui.scenes import BUSY, HEADROOM, Story
 from tests.tui.stage import Stage, columns_end_together, speaking, text_of
 from tests.tui.stories import view_after, view_of, with_load
 from tui.drawing.appearance import UNICODE, Appearance, Glyphs
@@ -135,6 +135,15 @@ def test_a_verdict_of_little_confidence_is_probable() -> None:
     verdict = Story().play(HEADROOM, 4)[-1].diagnosis.verdict
     said = [text_of(sentence(replace(verdict, confidence=share))) for share in (0.5, 0.49)]
     assert said == ["HEADROOM: nothing is full", "HEADROOM: probably nothing is full"]
+
+
+def test_the_last_screen_names_each_limit_with_its_load(appearance: Appearance) -> None:
+    story = Story()
+    snapshots = story.play(replace(HEADROOM, concurrency=8), 30) + story.play(replace(BUSY, concurrency=20), 7)
+    view = view_after(snapshots + story.play(replace(BUSY, concurrency=20, state=LoadState.DONE), 1))
+    first, *_, last = [text_of(line) for line in VerdictPanel(appearance).content(view, 76, 5)]
+    assert first == "CPU is the limit on web1 at 20 connections for 8 s"
+    assert last == "CPU on web1 at 20 connections, for 8 s; none at 8 connections"
 
 
 def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> None:

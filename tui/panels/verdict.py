@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
-from loadtop.i18n import duration, pad, tr
+from loadtop.i18n import duration, pad, rendered, tr
 from loadtop.model import LoadState
+from loadtop.reports.limits import at_load, limits_in_words
 from tui.drawing.graph import meter
 from tui.drawing.line import Line, Role, Span, flow, fullest, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
@@ -125,16 +126,18 @@ class VerdictPanel(Panel):
         return flow(drawn, (Span(f" {self.glyphs.dot} ", Role.DIM),), cells, rows)
 
     def _summary(self, view: View, cells: int, rows: int) -> list[Line]:
-        longest = view.history.timeline.longest()
-        if longest is None:
+        """The limit under the highest load, its evidence, and the limits under all loads."""
+        held = view.history.timeline.by_load()
+        if not held:
             return self.words(tr("No load was measured."), cells, rows)
-        finding, _, seconds = longest
-        head = line(tr("Held longest ({time}): ", time=duration(seconds)), *sentence(finding))
-        lines = [head, *self._flow(finding, view, cells, max(1, rows - 2))]
-        others = view.history.timeline.others()
-        if held := [f"{titled(*key)} {duration(seconds)}" for key, seconds in others]:
-            lines.append(line(Span(tr("at other times: "), Role.DIM), "  ".join(held)))
-        return lines[:rows]
+        main = held[0]
+        head, time = sentence(main.finding), tr("for {time}", time=duration(round(main.seconds)))
+        if main.is_limit:
+            under = line(*head, at_load(main))
+            head = fullest(cells, line(*under, f" {time}"), under, head)
+        parts = [line(rendered(limit, safe)) for limit in limits_in_words(held)]
+        limits = flow(parts, (Span("; ", Role.DIM),), cells, max(1, rows - 2))
+        return [head, *self._flow(main.finding, view, cells, max(1, rows - 1 - len(limits))), *limits][:rows]
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from loadtop.analysis.totals.timeline import Span, Timeline
+from loadtop.analysis.totals.timeline import Span, Timeline, counts
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Translatable, duration, tr
 from loadtop.model import HostSample, LoadSample, State
@@ -83,6 +83,7 @@ class History:
         self.steps: deque[tuple[float, int]] = deque(maxlen=MAX_MARKS)
         self._curves = curves
         self._interval_s = interval_s
+        self._load: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
         measured = snapshot.measured
@@ -92,7 +93,8 @@ class History:
         for host in measured.hosts:
             self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at, self._curves)
         self._add_evidence(snapshot)
-        self.timeline.add(snapshot, load is not None and not load.state.ended)
+        self.timeline.add(snapshot, counts(load, self._load))
+        self._load = load
         self._add_unseen_time(snapshot)
         self.marks.extend((snapshot.at, text) for text in measured.frame.marks)
         if load is not None and (not self.steps or self.steps[-1][1] != load.step):

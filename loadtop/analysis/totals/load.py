@@ -18,16 +18,6 @@ _AS_COUNTED = (
 """Fields of the last sample that the JSON summary has as they are."""
 
 
-def counts(load: LoadSample | None, before: LoadSample | None) -> bool:
-    """Whether the interval that ends with ``load`` had load: also the last, cut short by the end of the load. Where
-    there is no load at all, every interval counts."""
-    if load is None:
-        return True
-    if load.state in (LoadState.STARTING, LoadState.WARMUP):
-        return False
-    return not load.state.ended or (before is not None and not before.state.ended)
-
-
 class LoadTotals:
     """Adds up the intervals of the load that are not warm-up. Of each worker of an engine: its state at the end, and
     figures of the intervals in which load ran."""

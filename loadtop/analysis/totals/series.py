@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from math import isnan
 
 from loadtop.analysis.statistic import Statistic
-from loadtop.analysis.totals.load import counts
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.analysis.totals.timeline import counts
 from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from loadtop import __version__
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.host import HostTotals
-from loadtop.analysis.totals.load import LoadTotals, StepTotals, counts
+from loadtop.analysis.totals.load import LoadTotals, StepTotals
 from loadtop.analysis.totals.series import Series, SeriesTotals
 from loadtop.analysis.totals.settings import Setting, Settings
-from loadtop.analysis.totals.timeline import Timeline
+from loadtop.analysis.totals.timeline import Held, LoadLevel, Timeline, counts
 from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.diagnosis.finding import NONE, Finding, Forecast
 from loadtop.i18n import Message, Text
@@ -28,14 +28,17 @@ STEP_INTERVALS = 60  # newest intervals of a step that are kept to look for the 
 class RunResult:
     """All that is reported of a test, as plain data: :meth:`as_data` gives JSON, :meth:`from_data` reads it.
 
-    ``summary`` is the JSON summary of the contract, which is in English; ``advice`` and the message of ``last_load``
-    are for people. ``last_load`` is the load's last sample, ``distributions`` the response times by part, merged.
-    ``roles`` are those of the machines, ``steps`` the steps of a sweep while they were steady.
+    ``summary`` is the JSON summary of the contract, which is in English; ``main``, ``held`` and the message of
+    ``last_load`` are for people. ``held`` is what was the limit under each load (:meth:`Timeline.by_load`), ``main``
+    what reports begin with: the limit under the highest load. ``last_load`` is the load's last sample,
+    ``distributions`` the response times by part, merged. ``roles`` are those of the machines, ``steps`` the steps of a
+    sweep while they were steady.
     """
 
     url: str | None
     summary: Json
-    advice: Text
+    main: Held
+    held: tuple[Held, ...]
     last_load: LoadSample | None
     distributions: dict[str, Distribution]
     roles: dict[str, str]
@@ -125,10 +128,13 @@ class Totals:
         self._at = frame.at
 
     def result(self) -> RunResult:
+        limits = self._limits()
+        finding, _, seconds = self._main_finding()
         return RunResult(
             url=self._shown_url(),
             summary=self.as_json(),
-            advice=self._main_finding()[0].advice,
+            main=limits[0] if limits else Held(finding, seconds, LoadLevel()),
+            held=(*limits, *(each for each in self.timeline.by_load() if not each.is_limit)),
             last_load=self.load.last,
             distributions=self.load.distributions,
             roles=self._settings.roles,
@@ -151,6 +157,15 @@ class Totals:
             "load": self.load.as_json(),
             "hosts": [host.as_json() for host in self._hosts.values()],
             "verdict": self._verdict(),
+            "limits": [
+                {
+                    "bottleneck": str(limit.finding.bottleneck),
+                    "host": limit.finding.host,
+                    "held_s": round(limit.seconds, 3),
+                    "load": str(limit.level) or None,
+                }
+                for limit in self._limits()
+            ],
             "timeline": [
                 {
                     "from_s": round(span.start, 3),
@@ -189,12 +204,18 @@ class Totals:
     def _main_finding(self) -> tuple[Finding, float, float]:
         """The verdict that held longest, when it began and for how long, in seconds."""
         longest = self.timeline.longest()
-        last = self.load.last
-        # Where the load failed without a request, a machine that is full is not full because of it.
-        idle = last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
-        if longest is None or (idle and longest[0].bottleneck not in INVALID):
+        if longest is None or not self._is_caused_by_load(longest[0]):
             return Finding(NONE, None, 0.0, 0.0, 0.0, (), Message("Nothing was measured.")), 0.0, 0.0
         return longest
+
+    def _limits(self) -> list[Held]:
+        return [each for each in self.timeline.by_load() if each.is_limit and self._is_caused_by_load(each.finding)]
+
+    def _is_caused_by_load(self, finding: Finding) -> bool:
+        """False where the load failed without a request: a machine that is full is not full because of it."""
+        last = self.load.last
+        idle = last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
+        return not idle or finding.bottleneck in INVALID
 
     def _verdict(self) -> Json:
         finding, since, held = self._main_finding()

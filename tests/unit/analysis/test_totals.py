@@ -23,8 +23,8 @@ def test_the_summary_has_the_contracts_keys(run: Run) -> None:
     run.go(5)
     figures = run.json()
     assert figures["schema"] == "loadtop.summary/1"
-    keys = {"schema", "version", "started", "duration_s", "url", "load", "hosts", "verdict", "timeline", "steps"}
-    assert keys | {"knee", "sizing", "forecast"} <= figures.keys()
+    keys = {"schema", "version", "started", "duration_s", "url", "load", "hosts", "verdict", "limits", "timeline"}
+    assert keys | {"steps"} | {"knee", "sizing", "forecast"} <= figures.keys()
     host = figures["hosts"][0]
     names = "name role source samples stale cpu cores load1 running blocked memory swap pressure disks networks tcp"
     assert {*names.split(), "httpd", "apache", "fpm", "haproxy"} <= host.keys()
@@ -92,6 +92,75 @@ def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> No
     assert verdict["evidence"][0]["value"] == 99.0
 
 
+def test_limits_are_told_with_the_loads_at_which_they_held(run: Run) -> None:
+    """The load is raised from 8 to 20 connections, and the processors are the limit for the last 7 s."""
+    run.go(22, load={"concurrency": 8})
+    run.go(7, **FULL, load={"concurrency": 20})
+    figures = run.json()
+    assert figures["verdict"]["bottleneck"] == "none"
+    assert figures["limits"] == [{"bottleneck": "cpu", "host": "web1", "held_s": 7.0, "load": "c=20"}]
+    head, limits, *_ = run.report().splitlines()
+    assert head == "The CPU is the limit on web1 at 20 connections (held 7 s of 29 s)  [cpu]"
+    assert limits == "  CPU on web1 at 20 connections, for 7 s; none at 8 connections"
+    assert "Next limit" not in run.report()
+    (table,) = [each for each in tables(run.result()) if each.title == "Limits"]
+    assert table.rows == [("20 connections", "cpu on web1", "7 s"), ("8 connections", "none", "21 s")]
+
+
+def test_the_report_begins_with_the_limit_of_the_highest_load_not_with_the_one_that_held_longest(run: Run) -> None:
+    full_pool: dict[str, Any] = {"board": "W" * 10}
+    run.go(30, **full_pool, load={"concurrency": 12, "step": 1, "steps": 3})
+    run.go(10, load={"concurrency": 4, "step": 2, "steps": 3})
+    run.go(8, **FULL, load={"concurrency": 40, "step": 3, "steps": 3})
+    figures = run.json()
+    assert figures["verdict"]["bottleneck"] == "apache-workers"
+    assert [(each["bottleneck"], each["load"]) for each in figures["limits"]] == [
+        ("cpu", "c=40"),
+        ("apache-workers", "c=12"),
+    ]
+    assert run.report().splitlines()[0].endswith("at 40 connections (held 8 s of 48 s)  [cpu]")
+    assert "; none at 4 connections" in " ".join(run.report().split())
+
+
+def test_one_limit_under_one_load_is_told_once(run: Run) -> None:
+    run.go(8, **FULL)
+    assert [each["load"] for each in run.json()["limits"]] == ["c=10"]
+    assert run.report().count("at 10 connections") == 1
+    assert not [each for each in tables(run.result()) if each.title == "Limits"]
+
+
+def test_without_a_limit_the_loads_are_told(run: Run) -> None:
+    for step, concurrency in enumerate((1, 2, 4)):
+        run.go(5, load={"concurrency": concurrency, "step": step + 1, "steps": 3})
+    assert run.json()["limits"] == []
+    assert run.report().startswith("No limit was reached (held ")
+    assert "\n  none at 1, 2, 4 connections\n" in run.report()
+
+
+def test_rates_and_unknown_loads_have_limits_too(run: Run) -> None:
+    run.go(8, load={"rate": 12.5, "model": "open"})
+    run.go(8, **FULL, load={"rate": 1000.0, "model": "open"})
+    assert [each["load"] for each in run.json()["limits"]] == ["rate=1000"]
+    assert "at 1000 requests/s, for 8 s; none at 12.5 requests/s" in run.report()
+    run.go(8, **FULL, load={"rate": None, "concurrency": None, "engine": "wrk"})
+    assert [each["load"] for each in run.json()["limits"]] == ["rate=1000", None]
+    assert "; CPU on web1, for 8 s; none" in run.report()
+
+
+def test_a_machine_that_is_watched_without_load_has_limits(watch: Run) -> None:
+    watch.go(8, **FULL)
+    (limit,) = watch.json()["limits"]
+    assert (limit["bottleneck"], limit["load"]) == ("cpu", None)
+    assert watch.report().startswith("The CPU is the limit on web1 (held 7 s of 7 s)  [cpu]\n")
+
+
+def test_a_limit_of_a_higher_load_is_none_of_the_lower_one_after_it(run: Run) -> None:
+    run.go(8, **FULL, load={"concurrency": 20})
+    run.go(8, load={"concurrency": 8})
+    assert [each["load"] for each in run.json()["limits"]] == ["c=20"]
+    assert "none at 8 connections" in run.report()
+
+
 def test_the_time_line_is_whole_and_dated_from_the_onsets(run: Run) -> None:
     run.go(4)
     run.go(6, **FULL)
@@ -117,6 +186,7 @@ def test_the_warm_up_is_left_out(run: Run) -> None:
     run.go(8, load={"state": model.LoadState.RUNNING})
     figures = run.json()
     assert figures["verdict"]["bottleneck"] == "none"
+    assert figures["limits"] == []
     assert figures["hosts"][0]["cpu"]["idle"]["min"] == 95.0
     assert figures["hosts"][0]["samples"] == 8
 
@@ -190,8 +260,8 @@ def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
 def test_a_verdict_of_little_confidence_is_probable(run: Run, confidence: float, said: str) -> None:
     run.go(9, **FULL, processes={"apache2": 50.0})
     result = run.result()
-    result.summary["verdict"]["confidence"] = confidence
-    assert report(result).startswith(f"{said} on web1")
+    finding = replace(result.main.finding, confidence=confidence)
+    assert report(replace(result, main=replace(result.main, finding=finding))).startswith(f"{said} on web1")
 
 
 def test_shares_of_the_processors_are_told_until_they_add_up(run: Run) -> None:
@@ -234,6 +304,7 @@ def test_a_load_that_failed_has_no_verdict_and_one_that_never_began_found_no_lim
     assert run.json()["verdict"]["bottleneck"] == "cpu"
     run.go(1, load={**never, "state": model.LoadState.FAILED, "message": "no User class found"})
     assert run.json()["verdict"]["bottleneck"] == "none"
+    assert run.json()["limits"] == []
     assert run.report().startswith("The load failed: no verdict\n  no User class found\n")
 
 
