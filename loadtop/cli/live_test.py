@@ -4,13 +4,13 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop import __version__
 from loadtop.cli.display import show, with_screen
-from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError
+from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError, UnreachableError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.table import Options
@@ -22,8 +22,8 @@ from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.feed import Feed, Mark, PreparedFeed
 from loadtop.pipeline.monitor import Monitor
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.recording.container import SessionMeta
-from loadtop.recording.library import default_path
+from loadtop.recording.container import SessionError, SessionMeta
+from loadtop.recording.library import default_path, remove
 from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
@@ -126,6 +126,18 @@ class LiveTest:
     def result(self) -> "RunResult":
         return self.totals.result()
 
+    def check_reached(self, result: "RunResult", figures: dict[str, Any]) -> None:
+        """Raise UnreachableError if the load never had a connection to its server, and no limit of the generator is the
+        reason. Nothing is kept then but the files that scripts read."""
+        load = result.last_load
+        if self._program is not None or load is None or not load.is_unreachable or result.is_limited_by_generator:
+            return
+        if self._recorder is not None and self._recorder.began:
+            with suppress(SessionError):
+                remove(self._recorder.path)
+        self._write_files(result, figures)
+        raise UnreachableError(load.message)
+
     def write(self, result: "RunResult", figures: dict[str, Any], report: Callable[[TextIO], None]) -> None:
         """Print the report, and write the files that were asked for; ``figures`` is the JSON summary."""
         options, program = self.options, self._program
@@ -136,11 +148,14 @@ class LiveTest:
             print(tr("Recorded in {path}", path=self._recorder.path), file=sys.stderr)
         if self._recorder is not None and self._recorder.problem:
             print(plain(self._recorder.problem), file=sys.stderr)
-        write_page(result, options)
-        if options.json is not None:
-            write_json(figures, options.json)
+        self._write_files(result, figures)
         for text in self._watchdog.broken(figures):
             print(f"--fail-if held: {text}", file=sys.stderr)
+
+    def _write_files(self, result: "RunResult", figures: dict[str, Any]) -> None:
+        write_page(result, self.options)
+        if self.options.json is not None:
+            write_json(figures, self.options.json)
 
     def code(self, figures: dict[str, Any], *, generator_limited: bool, silent: bool = False) -> int:
         """The exit code of a test that was not cut short. ``silent``: the reason of a failed load is not shown yet."""

@@ -22,6 +22,8 @@ class Printer:
     def show(self, snapshot: Snapshot) -> None:
         """Print the snapshot's line, marks, and the load's message when it changes."""
         frame, load = snapshot.measured.frame, snapshot.measured.load
+        if load is not None and load.is_unreachable:
+            return  # the error at the end says it all
         lines = [line(snapshot)] if frame.number > 1 else []
         lines += [f"        {tr('mark: {text}', text=plain(text))}" for text in frame.marks]
         if load is not None and load.message and load.message != self._message:

@@ -56,6 +56,8 @@ async def _run(options: Options) -> int:
             write(test.result())
         raise
     result = test.result()
+    if not interrupted:
+        test.check_reached(result, result.summary)
     write(result)
     if interrupted:
         return INTERRUPTED
@@ -123,6 +125,8 @@ async def _tune(options: Options) -> int:
     tuned = TuneResult.of(result.steps, controller.reason)
     figures = tuned.into(result.summary)
 
+    if not interrupted:
+        test.check_reached(result, figures)
     test.write(result, figures, lambda out: print(report(tuned), end="", file=out, flush=True))
     limited = tuned.limit is not None and tuned.limit.bottleneck == "generator"
     return INTERRUPTED if interrupted else test.code(figures, generator_limited=limited, silent=True)

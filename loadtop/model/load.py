@@ -233,6 +233,12 @@ class LoadSample:
         return None if self.failures is None else self.failures.total
 
     @property
+    def is_unreachable(self) -> bool:
+        """Whether the load failed before any of its requests got as far as a connection."""
+        connects = None if self.failures is None else self.failures.connect
+        return self.state is LoadState.FAILED and connects == (self.requests or 0)
+
+    @property
     def no_local_port(self) -> bool:
         return any(part.template == NO_LOCAL_PORT for part in _parts(self.message))
 

@@ -111,18 +111,36 @@ def test_a_load_of_milliseconds_has_figures_of_the_machine(web: Apache) -> None:
 class TestTroubles:
     """Each says what to do, and the exit code is right."""
 
-    def test_a_refused_connection(self) -> None:
-        port = free_port()
-        done = loadtop("-n", "10", f"http://127.0.0.1:{port}/")
-        assert done.returncode == 3
-        assert f"is the server running on 127.0.0.1:{port}?" in " ".join(done.stdout.split())
-        assert loadtop("-r", "-n", "10", f"http://127.0.0.1:{port}/").returncode == 3, "-r reaches nothing either"
-        assert "is the server running" in loadtop("--ab", "-q", "-n", "1", f"http://127.0.0.1:{port}/").stderr
+    @pytest.mark.parametrize("options", [(), ("--ab", "-q"), ("--record", "RECORDING")])
+    def test_a_refused_connection_is_an_error_and_nothing_else(
+        self, tmp_path: Path, state: Path, options: tuple[str, ...]
+    ) -> None:
+        recording = tmp_path / "test.loadtop"
+        words = [str(recording) if word == "RECORDING" else word for word in options]
+        server = f"127.0.0.1:{free_port()}"
+        done = loadtop(*words, "-n", "10", f"http://{server}/")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr == f"loadtop: connection refused by {server}: is the server running on {server}?\n"
+        assert not recording.exists()
+        assert not list(state.glob("*.loadtop*"))
 
-    def test_an_unknown_host(self) -> None:
+    def test_a_load_that_goes_on_without_a_connection_has_a_report(self) -> None:
+        done = loadtop("-r", "-n", "10", f"http://127.0.0.1:{free_port()}/")
+        assert done.returncode == 3, "-r reaches nothing either"
+        assert "failed           10   (connect 10)" in done.stdout
+
+    def test_an_unknown_host(self, state: Path) -> None:
         done = loadtop("-n", "10", "http://no-such-host.invalid/")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr.startswith("loadtop: the host no-such-host.invalid is not known (")
+        assert done.stderr.count("\n") == 1
+        assert not list(state.glob("*.loadtop*"))
+
+    def test_scripts_get_their_json_of_a_refused_connection(self) -> None:
+        done = loadtop("-n", "10", "--json", "-", f"http://127.0.0.1:{free_port()}/")
         assert done.returncode == 3
-        assert "no-such-host.invalid" in done.stdout
+        assert figures(done)["load"]["state"] == "failed"
+        assert "connection refused" in figures(done)["load"]["message"]
 
     @pytest.mark.parametrize("options", [("-p", "{}"), ("-u", "{}"), ("-E", "{}"), ("--urls", "{}")])
     def test_a_file_that_is_not_there(self, tmp_path: Path, options: tuple[str, ...]) -> None:

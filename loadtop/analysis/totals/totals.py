@@ -53,6 +53,10 @@ class RunResult:
         return "" if self.last_load is None else self.last_load.message
 
     @property
+    def is_limited_by_generator(self) -> bool:
+        return self.main.finding.bottleneck in INVALID
+
+    @property
     def is_tune(self) -> bool:
         return self.command_line[:1] == TUNE
 
