@@ -226,7 +226,9 @@ def _next_step(measured: Measured) -> Message:
             "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the "
             "concurrency."
         )
-    if load is None or (load.rate is None and load.concurrency is None):
+    if load is None:
+        return Message("Nothing is full on the machines that are watched.")
+    if load.rate is None and load.concurrency is None:
         return Message("There is headroom: more load would be served.")
     template = "There is headroom: raise the concurrency (now {concurrency}) to find the limit."
     if load.rate is not None:

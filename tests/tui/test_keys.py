@@ -32,6 +32,20 @@ async def running(feed: FakeFeed, appearance: Appearance) -> AsyncGenerator[tupl
         yield app, pilot
 
 
+@pytest.mark.parametrize(("scene", "offered"), [("headroom", True), ("watching", False)])
+async def test_keys_of_the_load_are_offered_where_there_is_one(
+    scene: str, offered: bool, feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
+    app = Cockpit(feed_of(scene), appearance=appearance)
+    async with app.run_test(size=(200, 30)) as pilot:
+        await pilot.pause()
+        keys = screen_text(app)[-1]
+        assert "q quit" in keys
+        assert [words in keys for words in ("+ - load", "1..9 set", "s stop", "r again", "t steps")] == [offered] * 5
+        await pilot.press("colon", *"stop the")
+        assert any("stop the load; watching goes on" in line for line in screen_text(app)) == offered
+
+
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
 async def test_leaving_without_load(key: str, feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("done")

@@ -197,7 +197,9 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         await self._cockpit_alone().show_palette(self._entries())
 
     def _entries(self) -> list[Entry]:
-        found = [Entry(tr(key.help), key.shown, key.action) for key in self.PALETTE_KEYS if key.action != "palette"]
+        watches = self.reader.view.only_watches
+        keys = [key for key in self.PALETTE_KEYS if key.action != "palette" and not (watches and key.of_load)]
+        found = [Entry(tr(key.help), key.shown, key.action) for key in keys]
         hosts = [host.name for host in self.reader.view.hosts]
         if len(hosts) > 1:
             found += [Entry(tr("show machine {host}", host=name), "", f"show_host({name!r})") for name in hosts]

@@ -104,6 +104,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def show_view(self, view: View) -> None:
         self._view = view
+        self.keys.offer(load=not view.only_watches)
         wanted = frozenset(name for name, panel in self.panels.items() if panel.wanted(view))
         if wanted != self._wanted:
             self._wanted = wanted

@@ -152,6 +152,11 @@ class View:
         return None if self.snapshot is None else self.snapshot.load
 
     @property
+    def only_watches(self) -> bool:
+        """Whether no load is generated here, and so none can be changed."""
+        return self.snapshot is not None and self.snapshot.load is None
+
+    @property
     def verdict(self) -> Finding | None:
         return None if self.snapshot is None else self.snapshot.diagnosis.verdict
 

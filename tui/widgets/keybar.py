@@ -19,6 +19,7 @@ class Key:
     """A key: Textual's name for it, the action, its texts in the footer, and a sentence for help and palette.
 
     A narrow footer leaves out the highest ``rank`` first. A key without a ``label`` shares that of the next key.
+    ``of_load``: it is offered only where load is generated.
     """
 
     key: str
@@ -28,18 +29,21 @@ class Key:
     help: Translatable
     rank: int
     footer: bool = True
+    of_load: bool = False
 
 
 KEYS = (
     Key("q", "leave", "q", "quit", "quit; asks once while load is running", 0),
     Key("space", "pause", "space", "pause", "hold the picture still; measuring and recording go on", 3),
-    Key("plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1),
-    Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1),
-    Key("1", "type_load", "1..9", "set", "type the number of connections (open model: the rate)", 12),
-    Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2),
-    Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9),
-    Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14),
-    Key("t", "first_page", "t", "steps", "the steps of the load as a table; the knee is marked", 15),
+    Key(
+        "plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1, of_load=True
+    ),
+    Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1, of_load=True),
+    Key("1", "type_load", "1..9", "set", "type the number of connections (open model: the rate)", 12, of_load=True),
+    Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2, of_load=True),
+    Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9, of_load=True),
+    Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14, of_load=True),
+    Key("t", "first_page", "t", "steps", "the steps of the load as a table; the knee is marked", 15, of_load=True),
     Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 2),
     Key("m", "mark", "m", "mark", "note this moment on the time line", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
@@ -86,11 +90,18 @@ class KeyBar(Lines):
         super().__init__(appearance, "keys")
         self._keys = keys
         self._message: Line = ()
+        self._load = True
         self.question: Line = ()
 
     def say(self, text: str, role: Role = Role.VALUE) -> None:
         self._message = (Span(" "), Span(safe(text), role)) if text else ()
         self.draw()
+
+    def offer(self, *, load: bool) -> None:
+        """Show the keys that change the load only where there is one."""
+        if load != self._load:
+            self._load = load
+            self.draw()
 
     def before(self) -> Line:
         return (Span(" "),)
@@ -100,9 +111,13 @@ class KeyBar(Lines):
             self.show([said])
             return
         spans = list(self.before())
-        for key, _, _ in arrange(self.size.width, self._keys, length(spans)):
+        for key, _, _ in self._placed(spans):
             spans += [Span(key.shown, Role.KEY), Span(f" {tr(key.label)}  " if key.label else " ", Role.DIM)]
         self.show([(*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].role))])
+
+    def _placed(self, before: Sequence[Span]) -> list[tuple[Key, int, int]]:
+        offered = [key for key in self._keys if self._load or not key.of_load]
+        return arrange(self.size.width, offered, length(before))
 
     def on_resize(self) -> None:
         self.draw()
@@ -110,6 +125,6 @@ class KeyBar(Lines):
     async def on_click(self, event: events.Click) -> None:
         event.stop()
         if not self.question and not self._message:
-            for key, start, end in arrange(self.size.width, self._keys, length(self.before())):
+            for key, start, end in self._placed(self.before()):
                 if start <= event.x < end:
                     await self.app.run_action(key.action)  # pyright: ignore[reportUnknownMemberType]

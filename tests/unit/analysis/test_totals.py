@@ -154,6 +154,12 @@ def test_a_machine_that_is_watched_without_load_has_limits(watch: Run) -> None:
     assert watch.report().startswith("The CPU is the limit on web1 (held 7 s of 7 s)  [cpu]\n")
 
 
+def test_a_machine_that_is_only_watched_is_not_told_of_more_load(watch: Run) -> None:
+    watch.go(8)
+    assert watch.json()["verdict"]["advice"] == "Nothing is full on the machines that are watched."
+    assert "load would" not in watch.report()
+
+
 def test_a_limit_of_a_higher_load_is_none_of_the_lower_one_after_it(run: Run) -> None:
     run.go(8, **FULL, load={"concurrency": 20})
     run.go(8, load={"concurrency": 8})
