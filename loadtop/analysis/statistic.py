@@ -21,21 +21,21 @@ class Statistic:
     __slots__ = ("count", "highest", "lowest", "total")
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = 0.0
         self.total = 0.0
         self.lowest = inf
         self.highest = -inf
 
-    def add(self, value: float | None) -> None:
-        """Count the value of one interval; ``None`` (not measured) does not count."""
+    def add(self, value: float | None, weight: float = 1.0) -> None:
+        """Count the value of one interval, or of the part ``weight`` of one; ``None`` (not measured) does not count."""
         if value is None:
             return
         if value < self.lowest:
             self.lowest = value
         if value > self.highest:
             self.highest = value
-        self.count += 1
-        self.total += value
+        self.count += weight
+        self.total += weight * value
 
     @property
     def mean(self) -> float | None:

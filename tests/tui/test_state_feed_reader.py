@@ -2,13 +2,18 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
+import pytest
+
+from loadtop.model import LoadState
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import moments
+from tests.tui.scenes import HEADROOM, Story, moments
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
+from tui.state.view import History
 
 Text = Callable[[Cockpit], list[str]]
 
@@ -47,6 +52,21 @@ async def test_only_the_newest_is_drawn_and_every_moment_is_kept(appearance: App
         await pilot.pause()
     assert drawn == [snapshots[-1].at]
     assert app.reader.view.history.rps.total == len(snapshots)
+
+
+@pytest.mark.parametrize(("seconds", "drawn"), [(0.1, [212.0]), (1.0, [212.0, 300.0])])
+def test_what_the_end_of_the_load_cuts_short_draws_no_spike(seconds: float, drawn: list[float]) -> None:
+    story = Story()
+    *_, before, end = story.play(HEADROOM, 6) + story.play(replace(HEADROOM, state=LoadState.DONE), 1)
+    rates = end.measured.load_rates
+    assert rates is not None
+    short = replace(end.measured, load_rates=replace(rates, seconds=0.1, rps=3000.0))
+    frame = replace(short.frame, at=before.at + seconds)
+    history = History(1.0, before.at - 1.0)
+    history.add(before)
+    history.add(Snapshot(replace(short, frame=frame), end.diagnosis))
+    assert list(history.rps) == pytest.approx(drawn)
+    assert history.timeline.spans[-1].end == frame.at
 
 
 async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:

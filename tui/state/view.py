@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 STALE_INTERVALS = 2.5  # intervals without a sample after which a machine is shown stale; one late sample is normal
 
+SHORT = 0.5  # share of an interval below which one that the end of the load cut short is not in the graphs
+
 MAX_MARKS = 500  # marks, steps and evidence curves kept
 
 
@@ -61,11 +63,14 @@ class HostHistory:
     rates: HostRates | None = None
     servers: dict[str, tuple[float, HostRates]] = field(default_factory=dict[str, tuple[float, HostRates]])
 
-    def add(self, host: HostView, at: float, curves: Sequence[Curve]) -> None:
-        rates = host.rates
-        self.cpu.append(None if rates is None or rates.cpu is None else tuple(map(round, cpu_parts(rates.cpu))))
+    def draw(self, host: HostView, curves: Sequence[Curve]) -> None:
+        cpu = None if host.rates is None else host.rates.cpu
+        self.cpu.append(None if cpu is None else tuple(map(round, cpu_parts(cpu))))
         for curve in curves:
             self.curves[curve.name].append(curve.value_of(host))
+
+    def add(self, host: HostView, at: float) -> None:
+        rates = host.rates
         if rates is not None:
             self.rates = rates
             self.servers |= {kind: (at, rates) for kind, records in rates.servers.items() if records}
@@ -84,21 +89,34 @@ class History:
         self._curves = curves
         self._interval_s = interval_s
         self._load: LoadSample | None = None
+        self._at = start
 
     def add(self, snapshot: Snapshot) -> None:
         measured = snapshot.measured
-        rates, load = measured.load_rates, measured.load
-        self.rps.append(None if rates is None else rates.rps)
-        self.p99.append(percentile_ms(load, 99.0))
+        load, counted = measured.load, counts(measured.load, self._load)
         for host in measured.hosts:
-            self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at, self._curves)
-        self._add_evidence(snapshot)
-        self.timeline.add(snapshot, counts(load, self._load))
-        self._load = load
+            self.hosts.setdefault(host.name, HostHistory()).add(host, snapshot.at)
+        ends = counted and load is not None and load.state.ended
+        if not ends or snapshot.at - self._at >= SHORT * self._interval_s:
+            self._draw(snapshot, ends=ends)
+        self.timeline.add(snapshot, counted)
+        self._load, self._at = load, snapshot.at
         self._add_unseen_time(snapshot)
         self.marks.extend((snapshot.at, text) for text in measured.frame.marks)
         if load is not None and (not self.steps or self.steps[-1][1] != load.step):
             self.steps.append((snapshot.at, load.step))
+
+    def _draw(self, snapshot: Snapshot, *, ends: bool) -> None:
+        """Add the interval to the graphs. In the one in which the load ended, throughput is over the whole interval."""
+        measured, rates = snapshot.measured, snapshot.measured.load_rates
+        rps = None if rates is None else rates.rps
+        if ends and rps is not None and rates is not None:
+            rps *= min(1.0, rates.seconds / (snapshot.at - self._at))
+        self.rps.append(rps)
+        self.p99.append(percentile_ms(measured.load, 99.0))
+        for host in measured.hosts:
+            self.hosts[host.name].draw(host, self._curves)
+        self._add_evidence(snapshot)
 
     def _add_evidence(self, snapshot: Snapshot) -> None:
         """Keep the values that spoke for or against a finding, by machine and metric."""

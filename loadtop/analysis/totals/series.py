@@ -36,7 +36,8 @@ _GREATEST = (1 << 63) - 1
 @dataclass(slots=True)
 class Series:
     """A value of every metric for each point: the mean of up to ``width`` intervals of one step, of which ``counts``
-    says how many. The first interval of a step stays a point of its own. What was not measured is ``None``.
+    says how many. The first interval of a step stays a point of its own; the last one, which the end of the load cuts
+    short, goes into the point before, with the weight of its length. What was not measured is ``None``.
 
     ``at`` are the ends of the points in seconds of the session; ``loaded`` says in which of them load ran, without
     warm-up. ``began`` is when load began, ``ended`` whether its end is in the series; ``loads`` is what ran in each
@@ -72,17 +73,24 @@ class SeriesTotals:
         self._most = POINTS
         self._newest = defaultdict[Key, Statistic](Statistic)  # what is in the newest point
         self._before: LoadSample | None = None
+        self._seconds = 0.0  # how long load ran in the newest interval
 
     def add(self, snapshot: Snapshot) -> None:
         load, series = snapshot.load, self.series
         loaded = counts(load, self._before)
         if loaded and not any(series.loaded):
             series.began = series.at[-1] if series.at else 0.0
-        self._make_room(0 if load is None else _bounded(load.step), loaded)
-        series.at[-1] = snapshot.at
-        self._read(snapshot, loaded)
+        step = 0 if load is None else _bounded(load.step)
+        rates = snapshot.measured.load_rates
+        seconds, weight = 0.0 if rates is None else rates.seconds, 1.0
         series.ended = load is not None and load.state.ended
-        self._before = load
+        if series.ended and loaded and series.at and (series.steps[-1], series.loaded[-1]) == (step, loaded):
+            weight = min(1.0, seconds / self._seconds) if self._seconds else 1.0
+        else:
+            self._make_room(step, loaded)
+        series.at[-1] = snapshot.at
+        self._read(snapshot, loaded, weight)
+        self._before, self._seconds = load, seconds
 
     def _make_room(self, step: int, loaded: bool) -> None:
         """Put an interval into the last point, or begin a point for it."""
@@ -113,32 +121,32 @@ class SeriesTotals:
         steps, loaded, before = self.series.steps, self.series.loaded, point - 1
         return before < 0 or steps[point] != steps[before] or loaded[point] != loaded[before]
 
-    def _read(self, snapshot: Snapshot, loaded: bool) -> None:
+    def _read(self, snapshot: Snapshot, loaded: bool, weight: float) -> None:
         load = snapshot.load
         if load is not None:
             if loaded and not load.state.ended:
                 text = f"{load.rate:g}/s" if load.rate is not None else f"c={load.concurrency}"
                 self.series.loads.setdefault(_bounded(load.step), text)
             for name, read in _READ.items():
-                self._put((LOAD, name), read(snapshot.measured))
+                self._put((LOAD, name), read(snapshot.measured), weight)
             rates = snapshot.measured.load_rates
-            self._put((LOAD, "failed_s"), None if rates is None else rates.failed)
+            self._put((LOAD, "failed_s"), None if rates is None else rates.failed, weight)
         for host in snapshot.measured.hosts:
             if host.rates is not None:
                 for known in HOST_METRICS:
-                    self._put((host.name, known.name), known.read(host))
+                    self._put((host.name, known.name), known.read(host), weight)
                 for name, chart in CHARTED.items():
-                    self._put((host.name, name), chart(host.rates))
+                    self._put((host.name, name), chart(host.rates), weight)
 
-    def _put(self, key: Key, value: float | None) -> None:
-        if value is None or isnan(value):
+    def _put(self, key: Key, value: float | None, weight: float) -> None:
+        if value is None or isnan(value) or not weight:
             return
         of, name = key
         known = self.series.values.setdefault(of, {})
         if name not in known:
             known[name] = [None] * len(self.series.at)
         statistic = self._newest[key]
-        statistic.add(value)
+        statistic.add(value, weight)
         known[name][-1] = statistic.highest if name in PEAKS else statistic.mean
 
     def _halve(self) -> None:

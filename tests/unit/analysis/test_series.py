@@ -55,6 +55,19 @@ def test_a_short_test_is_kept_as_it_is(snapshot: Snapshot) -> None:
     assert (found.width, list(found.of(*RPS))) == (1, list(range(100)))
 
 
+def test_an_interval_that_the_end_of_the_load_cuts_short_goes_into_the_point_before(snapshot: Snapshot) -> None:
+    """Thirty requests in its 10 ms are no throughput of 3000 requests/s."""
+    *before, last = _moments(snapshot, 10, lambda _: 100.0)
+    load, rates = last.measured.load, last.measured.load_rates
+    assert load is not None
+    assert rates is not None
+    frame = replace(last.measured.frame, at=9.01, load=replace(load, state=LoadState.DONE))
+    short = replace(rates, seconds=0.01 * rates.seconds, rps=3000.0)
+    found = _series([*before, Snapshot(replace(last.measured, frame=frame, load_rates=short), last.diagnosis)])
+    assert (found.at[-2:], found.counts) == ([8.0, 9.01], [1] * 9)
+    assert found.of(*RPS) == pytest.approx([*[100.0] * 8, (100.0 + 0.01 * 3000.0) / 1.01])
+
+
 @pytest.mark.parametrize("count", [16, 17, 64, 500, 501])
 def test_a_long_one_keeps_the_mean(snapshot: Snapshot, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(series, "POINTS", 16)
