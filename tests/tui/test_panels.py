@@ -221,7 +221,7 @@ def test_each_mark_is_seen_also_behind_the_title(stage_with: StageWith) -> None:
     snapshots = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
     snapshots += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
     ceiling, _, axis = stage_with(UNICODE).show(view_after(snapshots), (80, 24)).lines[-4:-1]
-    assert "time 10 s a letter" in ceiling
+    assert "time 1 letter = 10 s" in ceiling
     assert (ceiling.index(UNICODE.down), axis.index(UNICODE.up)) == (24, 2)
     assert (ceiling.count(UNICODE.down), axis.count(UNICODE.up)) == (1, 1)
 

@@ -31,7 +31,8 @@ class LoadPanel(Panel):
     def tag(self, view: View) -> Line:
         if view.load is None or self.placement is None:
             return ()
-        return line(Span(tr("0 to {top} req/s", top=count(self._top(view, self.placement.inner[0] - 2))), Role.DIM))
+        top = count(self._top(view, self.placement.inner[0] - 2))
+        return line(Span(tr("graph: 0 to {top} req/s", top=top), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         load = view.load

@@ -175,9 +175,10 @@ def _stall(view: View, cells: int) -> Line:
     faults = None if rates is None or rates.paging is None else rates.paging.major_faults
     stalled = Span(percent(stall, 4), Role.BAD if stall is not None and stall >= STALL_PCT else Role.VALUE)
     head, words, unit = (Span(tr("stall")), stalled), Span(tr("faults "), Role.DIM), Span("/s", Role.DIM)
+    whole = (*head, Span(" %  "), Span(tr("major faults "), Role.DIM), Span(per_second(faults, 7), Role.VALUE), unit)
     roomy = (*head, Span(" %  "), words, Span(per_second(faults, 7), Role.VALUE), unit)
     tight = (*head, Span(" % "), words, Span(per_second(faults, 6), Role.VALUE))
-    return fullest(cells, roomy, (*tight, unit), tight)
+    return fullest(cells, whole, roomy, (*tight, unit), tight)
 
 
 def _busiest_disk(host: HostView) -> float | None:
@@ -256,8 +257,9 @@ def _share(util: float | None, cells: int) -> Line:
 
 
 def _tcp(tcp: TcpRates, cells: int) -> Line:
-    overflows = tcp.listen_overflows
-    lost = Span(per_second(overflows, 4), Role.BAD if overflows else Role.VALUE)
-    head = (Span("tcp".ljust(NAME)), Span(tr("overflows "), Role.DIM), lost)
-    waiting = (Span(tr("/s wait "), Role.DIM), Span(count(tcp.time_wait, 6), Role.VALUE))
-    return fullest(cells, (*head, *waiting), (*head, Span("/s", Role.DIM)))
+    lost, role = tcp.listen_overflows, Role.BAD if tcp.listen_overflows else Role.VALUE
+    words = Span(tr("overflows "), Role.DIM)
+    waiting = (Span(tr("/s TIME_WAIT "), Role.DIM), Span(count(tcp.time_wait, 6), Role.VALUE))
+    head = (Span("tcp".ljust(NAME)), words, Span(per_second(lost, 4), role))
+    tight = (Span("tcp "), words, Span(per_second(lost, 3), role))
+    return fullest(cells, (*head, *waiting), (*tight, *waiting), (*head, Span("/s", Role.DIM)))

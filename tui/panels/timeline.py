@@ -93,7 +93,7 @@ class TimePanel(Panel):
 
     def title(self, view: View) -> Line:
         per_cell = _per_cell(view, self._cells())
-        return line(Span(tr("time"), Role.TITLE), Span(tr(" {time} a letter", time=duration(per_cell)), Role.DIM))
+        return line(Span(tr("time"), Role.TITLE), Span(tr(" 1 letter = {time}", time=duration(per_cell)), Role.DIM))
 
     def tag(self, view: View) -> Line:
         spans: list[Span] = []
