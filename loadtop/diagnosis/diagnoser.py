@@ -15,7 +15,7 @@ from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, explains, ranked
 from loadtop.diagnosis.waiting import WAITING, Waiting, falls_behind
 from loadtop.i18n import Message
-from loadtop.model import LoadState
+from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import HostView, Measured
 
 HEADROOM = Verdict(NONE, "·", "HEADROOM", "nothing is full", "No limit was reached", Family.NOTHING, clause=True)
@@ -135,7 +135,7 @@ class Diagnoser:
         self._latches: dict[tuple[str, str | None], Latch] = {}
         self._waiting = Waiting()
         self._forecaster = Forecaster(demands)
-        self._loaded = 0  # intervals in which the load has run
+        self._loaded = 0  # intervals of the load until now
         self._at = 0.0
 
     def diagnose(self, measured: Measured) -> Diagnosis:
@@ -156,14 +156,20 @@ class Diagnoser:
         self._at = measured.at
         calm = not any(each.over for each in now.values())
         forecast = self._forecaster.add(measured, calm=calm)
-        running = measured.load is not None and measured.load.state is LoadState.RUNNING
-        self._loaded = self._loaded + 1 if running else 0
+        self._count(measured.load)
         if not findings:
             early = not calm or 0 < self._loaded < NEWEST
             return Diagnosis(self._headroom(measured, EARLY if early else 1.0), (), forecast)
         cause, *others = findings
         symptoms = tuple(other for other in others if self._explains(cause, other))
         return Diagnosis(replace(cause, symptoms=symptoms), tuple(findings))
+
+    def _count(self, load: LoadSample | None) -> None:
+        """Count the intervals of a load. One that has ended keeps its number: it may have been too short."""
+        if load is None or load.state is LoadState.STARTING:
+            self._loaded = 0
+        elif not load.state.ended:
+            self._loaded += 1
 
     def _assess(self, measured: Measured) -> dict[tuple[str, str | None], Assessment]:
         found: dict[tuple[str, str | None], Assessment | None] = {}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.diagnosis.cpu import CPU
-from loadtop.diagnosis.diagnoser import Diagnoser, Latch
+from loadtop.diagnosis.diagnoser import EARLY, Diagnoser, Latch
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.i18n import Message
@@ -25,6 +25,22 @@ def test_a_calm_machine_has_headroom(course: Course) -> None:
     assert {item.metric for item in verdict.evidence} == {"cpu.busy_pct", "apache.full_pct"}
     assert all(item.below and item.value < item.threshold for item in verdict.evidence)
     assert "raise the concurrency (now 10)" in str(verdict.advice)
+
+
+def test_that_nothing_is_full_is_doubtful_while_a_limit_may_not_have_been_found(course: Course) -> None:
+    starting = {"state": LoadState.STARTING}
+    assert [course.go(load=starting).verdict.confidence for _ in range(3)][1:] == [1.0, 1.0]
+    assert [course.go(load={"state": LoadState.WARMUP}).verdict.confidence, course.go().verdict.confidence] == [
+        EARLY
+    ] * 2
+    assert course.go().verdict.confidence == 1.0
+    over = course.go(**FULL).verdict
+    assert (over.bottleneck, over.confidence) == ("none", EARLY)
+
+
+def test_a_load_that_ended_early_found_no_limit_for_certain(course: Course) -> None:
+    course.go_on(2)
+    assert course.go(load={"state": LoadState.DONE}).verdict.confidence == EARLY
 
 
 def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(course: Course) -> None:
