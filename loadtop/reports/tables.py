@@ -216,22 +216,33 @@ def _of_workers(load: Json | None) -> Table:
 
 
 def _of_machines(hosts: Iterable[Json]) -> Table:
-    """Means, and the extremes in brackets."""
-    columns = [column for kind in KINDS for column in kind.columns]
+    """What was measured of each machine, a row each, so that the table is as narrow as a page: means, and the extremes
+    in brackets."""
     rows = [
-        (
-            f"{host['name']} ({tr(host['role'] or '-')})",
-            *(_cell(host["cpu"][state]) for state in ("user", "system", "iowait", "steal", "idle")),
-            _cell(host["load1"]),
-            _cell(host["memory"]["available_kb"], 1024),
-            *(_cell(host["swap"][name]) for name in ("used_pct", "in_kb_s", "out_kb_s")),
-            *(_of_all(*column.cell(host)) for column in columns),
-        )
+        (f"{host['name']} ({tr(host['role'] or '-')})", tr(title), value)
         for host in hosts
+        for title, value in _of_machine(host)
+        if value != "-"
     ]
-    names = ("% user", "% system", "% iowait", "% steal", "% idle", "load 1 min", "MB available", "% swap used")
-    head = ("mean (least to greatest)", *names, "swap in kB/s", "swap out kB/s", *(column.title for column in columns))
-    return Table("Machines", head, rows)
+    return Table("Machines", ("machine", "measured", "mean (least to greatest)"), rows, numbers=False)
+
+
+def _of_machine(host: Json) -> Iterator[tuple[Translatable, str]]:
+    cpu, swap = host["cpu"], host["swap"]
+    measured: dict[Translatable, str] = {
+        "% user": _cell(cpu["user"]),
+        "% system": _cell(cpu["system"]),
+        "% iowait": _cell(cpu["iowait"]),
+        "% steal": _cell(cpu["steal"]),
+        "% idle": _cell(cpu["idle"]),
+        "load 1 min": _cell(host["load1"]),
+        "MB available": _cell(host["memory"]["available_kb"], 1024),
+        "% swap used": _cell(swap["used_pct"]),
+        "swap in kB/s": _cell(swap["in_kb_s"]),
+        "swap out kB/s": _cell(swap["out_kb_s"]),
+    }
+    yield from measured.items()
+    yield from ((column.title, _of_all(*column.cell(host))) for kind in KINDS for column in kind.columns)
 
 
 def _cell(statistic: Json | None, scale: float = 1.0) -> str:

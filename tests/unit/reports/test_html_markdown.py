@@ -16,7 +16,7 @@ from loadtop.model import Latencies
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.html import html
-from loadtop.reports.tables import markdown
+from loadtop.reports.tables import markdown, tables
 from tests.unit.known import known
 from tests.unit.recording.made import moments
 
@@ -130,6 +130,17 @@ def test_markdown_says_what_the_summary_says(result: RunResult) -> None:
     assert f"`{figures['limits'][0]['bottleneck']}`" in text
     assert "## Steps" in text
     assert "    loadtop -c 8 http://web1/" in text
+
+
+def test_machines_fill_rows_not_columns(result: RunResult) -> None:
+    """A table with a column for each thing that is measured was wider than the page."""
+    (table,) = [each for each in tables(result) if each.title == "Machines"]
+    assert len(table.head) == 3
+    machine, measured, value = zip(*table.rows, strict=True)
+    assert len(set(machine)) == len(result.summary["hosts"])
+    assert {"% idle", "MB available", "% swap used"} <= set(measured)
+    assert "-" not in value
+    assert f"<td>{machine[0]}</td><td>% idle</td>" in html(result)
 
 
 def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
