@@ -20,7 +20,7 @@ from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
-SOON_S, AGAIN_S = 1.0, 10.0  # between looks, while the tested port has no connections or more is found, and then
+SOON_S, AGAIN_S = 1.0, 30.0  # between looks, while the tested port has no connections or more is found, and then
 LEAST_LOOKS = 3  # while it has connections, which may all be short
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
