@@ -80,7 +80,7 @@ class RequestPath:
 
     async def _sockets(self) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], frozenset[str]] | None:
         """Where each process listens, where it holds connections, and the machine's own addresses; ``None`` while
-        nobody is connected to the tested ports."""
+        the tested ports have no connections."""
         texts = await self._machine.texts((*sockets.OPEN_TABLES, *OWN_ADDRESSES))
         tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
         if not any(sockets.has_connections(table, self._ports) for table in tables):

@@ -34,10 +34,11 @@ others fill is the limit; our own."""
 SHARED_PCT = 10.0  # percent of the machine from which the load generator's own share is called out; our own
 
 DATABASES = {"mysqld", "mariadbd", "postgres", "redis-server", "valkey-server", "memcached", "mongod"}
+"""Names of processes that may well work for the web server beside them, so they are no strangers."""
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 
-SPARE_PCT = 20.0  # percent of a core that is left over: what is stolen from others keeps nobody waiting; our own
+SPARE_PCT = 20.0  # percent idle on any core, from which no request waits for what is stolen; our own
 
 PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
@@ -90,7 +91,7 @@ def _slow_cores(speeds: Collection[CoreSpeed]) -> Iterator[Row]:
 
 
 def _engaged_beside_strangers(measured: Measured, host: HostView, rates: HostRates, cpu: CpuShares) -> float | None:
-    """The same where strangers fill the machine: it would not be full without them. Otherwise ``None``."""
+    """:func:`engaged_share` where the machine would not be full without strangers, otherwise ``None``."""
     cores = len(rates.cores) or (1 if host.sample is None else host.sample.facts.cores)
     others = sum(each.cpu or 0.0 for each in _strangers(rates)) / cores
     return None if cpu.used - others > BUSY_CLEAR_PCT else engaged_share(measured, host)

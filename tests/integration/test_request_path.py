@@ -41,7 +41,7 @@ def groups(found: dict[str, Any]) -> set[str]:
 
 @pytest.fixture
 def hidden_apache(servers: contextlib.ExitStack, apache: ApacheFactory) -> Callable[[], Program]:
-    """Starts an Apache in a network namespace of its own, where nobody reaches its page."""
+    """Starts an Apache in a network namespace of its own, where its page cannot be reached."""
 
     def start() -> Program:
         found, known = find_apache(), apache(workers=4)

@@ -120,4 +120,4 @@ name = "as it is"
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     with pytest.raises(DeclinedError):
         experiment.main(read(["experiment", str(plan)]))
-    assert not list(tmp_path.glob("plan.results*")), "nothing was begun"
+    assert not list(tmp_path.glob("plan.results*")), "no cell was started"

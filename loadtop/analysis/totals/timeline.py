@@ -108,7 +108,7 @@ class Timeline:
         self._evidence = defaultdict[Key, dict[str, tuple[Evidence, Statistic]]](dict)
         self._newest: dict[Key, Finding] = {}
         self._known: set[Key] = set()
-        self._begun: dict[Key, float] = {}
+        self._first_starts: dict[Key, float] = {}
         self._level = LoadLevel()  # of the newest interval, or of the last one before the load ended
         self._start = start
         self._at = start
@@ -142,9 +142,9 @@ class Timeline:
             seconds[key] += held
         if not seconds:
             return None
-        begun = self._beginnings(self.spans)
-        key = max(seconds, key=lambda key: (seconds[key], -begun[key]))
-        return self._found(key), begun[key], seconds[key]
+        starts = self._starts(self.spans)
+        key = max(seconds, key=lambda key: (seconds[key], -starts[key]))
+        return self._found(key), starts[key], seconds[key]
 
     def by_load(self) -> list[Held]:
         """What was the limit under each load: the limits first, the highest load first, then what held longest. Then
@@ -167,9 +167,9 @@ class Timeline:
             held[key, level] += seconds
         return {of: seconds for of, seconds in held.items() if of[0] in self._newest}
 
-    def _beginnings(self, spans: Sequence[Span]) -> dict[Key, float]:
-        """When each verdict began for the first time."""
-        return {span.key: span.start for span in reversed(spans)} | self._begun
+    def _starts(self, spans: Sequence[Span]) -> dict[Key, float]:
+        """When each verdict first held."""
+        return {span.key: span.start for span in reversed(spans)} | self._first_starts
 
     def _overlaps(self, loaded: Sequence[Stretch]) -> Iterator[tuple[Key, LoadLevel, float]]:
         """The seconds that each span has in common with each stretch of load; both are in order."""
@@ -196,7 +196,7 @@ class Timeline:
         before = [each._replace(end=min(each.end, until)) for each in self._loaded if each.start < until]
         for key, level, seconds in self._overlaps(before):
             self._settled[key, level] += seconds
-        self._begun = self._beginnings([span for span in self.spans if span.start < until])
+        self._first_starts = self._starts([span for span in self.spans if span.start < until])
         self._loaded = [each._replace(start=max(each.start, until)) for each in self._loaded if each.end > until]
 
     def _change(self, verdict: Finding) -> None:

@@ -155,7 +155,7 @@ def test_addresses_of_version_6() -> None:
 
 
 def test_connections_to_others_and_from_them() -> None:
-    """Of IPv4 over a socket of IPv6 too. One in TIME_WAIT is held by nobody; at most two are listed for each place."""
+    """Of IPv4 over a socket of IPv6 too. No process holds one in TIME_WAIT; at most two are listed for each place."""
     head = "sl local_address remote_address st tx_queue rx_queue\n"
     mapped = "0000000000000000FFFF00000100007F"
     ends = [("C001", "1F90", "01", 5), ("C002", "1F90", "02", 6), ("C003", "1F90", "01", 7), ("C004", "0050", "06", 0)]
