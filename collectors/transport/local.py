@@ -2,16 +2,11 @@
 
 Proportional memory is read in a second thread: the kernel takes a lock of the process for it that a process deep in
 swap can hold for long, and a sample must not wait for that. Its texts come with a later reading.
-
-Listening TCP sockets come from sock_diag (Linux, include/uapi/linux/sock_diag.h and inet_diag.h; 3.3 and later), as in
-``ss``. Unlike /proc/net/tcp, it tells the limit of each queue, and the kernel need not walk all its connections.
 """
 
 import asyncio
-import ipaddress
+import contextlib
 import os
-import socket
-import struct
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -21,19 +16,11 @@ from collectors.linux.sockets import LISTENERS, held, opened
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
+from collectors.transport import sock_diag
 from collectors.transport.exchange import StatusClient, exchange
 
 _STAT_BYTES = 4096
 _NEW_THREADS = 500  # that are read of a process before it is known how many it has: anyone can start thousands
-_SOCK_DIAG = 4
-_BY_FAMILY = 20
-_ERROR, _DONE = 2, 3
-_REQUEST_DUMP = 0x301
-_LISTEN = 1 << 10
-_HEADER = struct.Struct("=IHHII")
-_REQUEST = struct.Struct("=BBBxI48x")
-_MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
-_TIMEOUT_S = 1.0
 
 
 class LocalTransport:
@@ -119,7 +106,7 @@ class LocalTransport:
         if wanted.path != LISTENERS or self._root:
             return text_of(wanted, self._root)
         try:
-            return listeners()
+            return sock_diag.listeners()
         except OSError as error:
             return file_system.missing(error)
 
@@ -135,38 +122,9 @@ def text_of(wanted: Wanted, root: str = "") -> str | Missing:
     if inodes := held(wanted.path):
         return file_system.holders(inodes, root)
     if table := opened(wanted.path):
+        with contextlib.suppress(OSError):
+            if not root:
+                return sock_diag.open_sockets(table, wanted.limit)
         return file_system.open_sockets(table, wanted.limit, root)
     name = host_names.name_of(wanted.path)
     return host_names.resolved_here(name) if name and not root else Missing("not made here")
-
-
-def listeners() -> str:
-    """The text that ``ss -ltnH`` prints. Raises ``OSError`` where the kernel has no sock_diag or does not permit it."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
-        link.settimeout(_TIMEOUT_S)
-        rows = [row for family in (socket.AF_INET, socket.AF_INET6) for row in _dump(link, family)]
-    return "".join(f"{row}\n" for row in rows)
-
-
-def _dump(link: socket.socket, family: int) -> list[str]:
-    request = _REQUEST.pack(family, socket.IPPROTO_TCP, 0, _LISTEN)
-    link.send(_HEADER.pack(_HEADER.size + len(request), _BY_FAMILY, _REQUEST_DUMP, family, 0) + request)
-    rows: list[str] = []
-    while True:
-        answer = link.recv(65536)
-        while len(answer) >= _HEADER.size:
-            length, kind, _, _, _ = _HEADER.unpack_from(answer)
-            if kind == _DONE or length < _HEADER.size:
-                return rows
-            if kind == _ERROR:
-                raise OSError(-struct.unpack_from("=i", answer, _HEADER.size)[0], "no sock_diag")
-            rows.append(_row(answer[_HEADER.size : length]))
-            answer = answer[(length + 3) & ~3 :]
-
-
-def _row(message: bytes) -> str:
-    family, _, _, _, port, _, source, _, _, queue, limit, _, _ = _MESSAGE.unpack_from(message)
-    four = family == socket.AF_INET
-    address = str(ipaddress.ip_address(source[:4] if four else source))
-    local = address if four else f"[{address}]"
-    return f"LISTEN {queue} {limit} {local}:{int.from_bytes(port, 'big')} {'0.0.0.0' if four else '[::]'}:*"  # noqa: S104

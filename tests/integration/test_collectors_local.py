@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -18,7 +19,8 @@ from collectors.linux.machine import LinuxMachine
 from collectors.machine import Machine
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
-from collectors.transport.local import LocalTransport, listeners
+from collectors.transport.local import LocalTransport
+from collectors.transport.sock_diag import listeners, open_sockets
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, Process, State
 from tests.servers.program import find_program
 
@@ -109,6 +111,34 @@ def test_listening_sockets_and_their_queues() -> None:
             _, queue, limit, local, *_ = line.split()
             if local.endswith(f":{server.getsockname()[1]}"):
                 assert ours[local] == [queue, limit]
+
+
+@pytest.mark.parametrize(
+    ("table", "address", "family"),
+    [("/proc/net/tcp", "127.0.0.1", socket.AF_INET), ("/proc/net/tcp6", "::1", socket.AF_INET6)],
+)
+def test_open_sockets_are_as_in_proc_but_those_in_time_wait(table: str, address: str, family: int) -> None:
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.create_server((address, 0), family=family))
+        ours = opened.enter_context(socket.create_connection(server.getsockname()[:2]))
+        theirs = server.accept()[0]
+        opened.enter_context(theirs)
+        ours.send(b"five!")
+        with socket.create_connection(server.getsockname()[:2]) as closed_first:
+            port_of_closed = closed_first.getsockname()[1]
+            accepted = server.accept()[0]
+        accepted.close()
+        rows = [line.split() for line in Path(table).read_text(encoding="ascii").splitlines()[1:]]
+        assert f"{port_of_closed:04X}" in {words[1][-4:] for words in rows if words[3] == "06"}
+        ports = {f"{port.getsockname()[1]:04X}" for port in (server, ours)}
+        expected = {words[9]: words for words in rows if words[1][-4:] in ports and words[3] != "06"}
+        found = {words[9]: words for words in map(str.split, open_sockets(table, 1 << 20).splitlines()[1:])}
+        assert len(expected) == 3
+        for inode, words in expected.items():
+            alike = 4 if words[3] == "0A" else 5  # of a socket that listens, sock_diag has the limit of its queue
+            assert found[inode][1:alike] == words[1:alike]
+        assert "06" not in {words[3] for words in found.values()}
+        assert open_sockets(table, 200) == open_sockets(table, 1 << 20)[:200]
 
 
 async def test_queues_in_a_sample_with_and_without_sock_diag(machine: LinuxMachine) -> None:
