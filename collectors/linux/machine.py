@@ -10,9 +10,10 @@ from collectors.linux import cpu, devices, memory, sockets
 from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.core_speeds import CoreSpeeds
 from collectors.linux.processes import ProcessTable
+from collectors.linux.queueing import Shaping
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
 from collectors.parsing import excerpt
-from loadtop.model import Cpu, HostFacts, HostSample, Memory, Role
+from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network, Role
 
 HOSTNAME = "/proc/sys/kernel/hostname"
 KERNEL = "/proc/sys/kernel/osrelease"
@@ -48,6 +49,7 @@ class LinuxMachine:
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
         self._cgroup = CgroupCollector()
         self._core_speeds = CoreSpeeds()
+        self._shaping = Shaping()
         self._facts: HostFacts | None = None
         self._speeds: dict[str, int | None] = {}
         self._blocks: frozenset[str] | None = None
@@ -93,6 +95,7 @@ class LinuxMachine:
             files += _FACTS
         slow = self._slow_in <= 0
         files += self._core_speeds.files(slow=slow)
+        files += self._shaping.files(slow=slow)
         if slow:
             files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES)]
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
@@ -102,10 +105,17 @@ class LinuxMachine:
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
+        self._shaping.learn(reading)
         self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
         self._tables = isinstance(reading.files.get(sockets.LISTENERS), Missing)
         run = Outcomes(reading.seconds)
         text, optional = reading.text, reading.optional
+
+        def networks() -> tuple[Network, ...]:
+            connections = None if tcp is None else tcp.established
+            return self._shaping.applied(devices.parse_networks(text(devices.DEV), self._speeds), connections)
+
+        tcp = run.collect("tcp", lambda: sockets.collect(reading), (*sockets.COUNTERS, *sockets.TABLES))
         sample = HostSample(
             host="",
             at=reading.at,
@@ -125,10 +135,8 @@ class LinuxMachine:
                 lambda: devices.parse_disks(text(devices.DISKSTATS), optional(devices.SWAPS), self._blocks),
                 devices.DISK_FILES,
             ),
-            networks=run.collect(
-                "networks", lambda: devices.parse_networks(text(devices.DEV), self._speeds), devices.NETWORK_FILES
-            ),
-            tcp=run.collect("tcp", lambda: sockets.collect(reading), (*sockets.COUNTERS, *sockets.TABLES)),
+            networks=run.collect("networks", networks, devices.NETWORK_FILES),
+            tcp=tcp,
             processes=run.collect(
                 "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
             ),

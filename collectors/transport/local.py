@@ -1,4 +1,4 @@
-"""Reads this machine's /proc, and its accept queues from the kernel, in a thread of its own.
+"""Reads this machine's /proc, and its accept queues and queueing disciplines from the kernel, in a thread of its own.
 
 Proportional memory is read in a second thread: the kernel takes a lock of the process for it that a process deep in
 swap can hold for long, and a sample must not wait for that. Its texts come with a later reading.
@@ -12,14 +12,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux.queueing import QDISCS
 from collectors.linux.sockets import LISTENERS, held, opened
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
-from collectors.transport import sock_diag
+from collectors.transport import rtnetlink, sock_diag
 from collectors.transport.exchange import StatusClient, exchange
 
 _STAT_BYTES = 4096
+_OF_THE_KERNEL = {LISTENERS: sock_diag.listeners, QDISCS: rtnetlink.disciplines}
 _NEW_THREADS = 500  # that are read of a process before it is known how many it has: anyone can start thousands
 
 
@@ -103,10 +105,11 @@ class LocalTransport:
         return "".join(f"{task} {text}" for task, text in texts.items() if isinstance(text, str))
 
     def _text(self, wanted: Wanted) -> str | Missing:
-        if wanted.path != LISTENERS or self._root:
+        ask = _OF_THE_KERNEL.get(wanted.path)
+        if ask is None or self._root:
             return text_of(wanted, self._root)
         try:
-            return sock_diag.listeners()
+            return ask()[: wanted.limit]
         except OSError as error:
             return file_system.missing(error)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from collectors.linux.sockets import TABLES, TIME_WAIT
+from collectors.parsing import hexadecimal
 
 _FAMILIES = dict(zip((each.path for each in TABLES), (socket.AF_INET, socket.AF_INET6), strict=True))
 _SOCK_DIAG = 4
@@ -20,7 +21,7 @@ _BY_FAMILY = 20
 _ERROR, _DONE = 2, 3
 _REQUEST_DUMP = 0x301
 _LISTEN = 1 << 10
-_OPEN = 0xFFF & ~(1 << int(TIME_WAIT, 16))  # the bits of all other states, 1 to 11
+_OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
 _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBxI48x")
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")

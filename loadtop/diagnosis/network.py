@@ -1,7 +1,7 @@
 """The network: an interface that carries nearly what its line can, and the accept queue of the server's port, which
 overflows when connections come in bursts larger than its backlog."""
 
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
 from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
@@ -26,36 +26,56 @@ def fullest(host: HostView) -> NetworkRates | None:
 def _assess_line(_: Measured, host: HostView) -> Assessment | None:
     """Its fullest line, where the speed of one is known."""
     line = fullest(host)
-    if line is None or line.util is None or not line.link_mbit:
+    if line is None or line.util is None or not line.possible_mbit:
         return None
     again = None if host.rates is None or host.rates.tcp is None else host.rates.tcp.retransmits
     name = f"network.{line.name}"
-    out = line.tx_kb >= line.rx_kb
-    carried = max(line.tx_kb, line.rx_kb) * 8 * 1024 / 1e6
+    carried = (line.tx_kb if line.sends else line.rx_kb) * 8 * 1024 / 1e6
+    source = "line speed" if line.possible_mbit == line.link_mbit else "tc qdisc: rate"
+    votes = [line.util > 95.0, exceeds(again, RETRANSMITS_S)]
+    queue = _queue(line) if line.sends and line.queue_backlog is not None else ()
+    if queue:
+        votes.append(any(value for _, value, *_ in queue))
     return Assessment(
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
         evidence=(
             (f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
-            (f"{name}.{'tx' if out else 'rx'}_mbit_s", carried, line.link_mbit, "Mbit/s", "line speed"),
+            (f"{name}.{'tx' if line.sends else 'rx'}_mbit_s", carried, line.possible_mbit, "Mbit/s", source),
+            *queue,
             ("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop: a vote only"),
         ),
-        advice=lambda: _advice(line, carried, sends=out),
-        confidence=agreement(line.util > 95.0, exceeds(again, RETRANSMITS_S)),
+        advice=lambda: _advice(line, carried),
+        confidence=agreement(*votes),
     )
 
 
-def _advice(line: NetworkRates, carried: float, *, sends: bool) -> Message:
+def _queue(line: NetworkRates) -> tuple[Row, ...]:
+    """What a queueing discipline that shapes the line holds back."""
+    name = f"network.{line.name}"
+    return (
+        (f"{name}.queue_drops_s", line.queue_drops, 0.0, "/s", "tc qdisc: dropped"),
+        (f"{name}.queue_overlimits_s", line.queue_overlimits, 0.0, "/s", "tc qdisc: overlimits"),
+        (f"{name}.queue_backlog", line.queue_backlog, 0.0, "packets", "tc qdisc: backlog"),
+    )
+
+
+def _advice(line: NetworkRates, carried: float) -> Message:
     template = (
-        "{interface} receives {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
-        "or use a faster line."
+        "{interface} receives {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients "
+        "cache, or use a faster line."
     )
-    if sends:
+    if line.sends:
         template = (
-            "{interface} sends {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients cache, "
-            "or use a faster line."
+            "{interface} sends {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients "
+            "cache, or use a faster line."
         )
-    return Message(template, interface=line.name, carried=carried, speed=line.link_mbit)
+    if line.possible_mbit != line.link_mbit:
+        template = (
+            "{interface} sends {carried:.3g} of the {speed} Mbit/s that its queueing discipline lets pass: raise "
+            "that rate (tc qdisc), compress (mod_deflate, mod_brotli), or let clients cache."
+        )
+    return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
 
 
 NETWORK = Verdict(

@@ -151,7 +151,10 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One interface; counters since it came up. ``link_mbit`` is the line speed where the system tells it."""
+    """One interface; counters since it came up. ``link_mbit`` is the line speed where the system tells it.
+
+    ``shaped_mbit`` is the rate to which a queueing discipline limits what it sends. Only where there is one, the rest
+    is not ``None``: packets that the discipline dropped, how often it held one back, and how many wait in it now."""
 
     name: str
     rx_bytes: int
@@ -163,6 +166,15 @@ class Network:
     rx_drops: int = 0
     tx_drops: int = 0
     link_mbit: int | None = None
+    shaped_mbit: float | None = None
+    queue_drops: int | None = None
+    queue_overlimits: int | None = None
+    queue_backlog: int | None = None
+
+    @property
+    def sends_mbit(self) -> float | None:
+        """The most that it can send in Mbit/s, where that is known."""
+        return min((mbit for mbit in (self.link_mbit, self.shaped_mbit) if mbit), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,7 @@ def _network(before: model.Network, now: model.Network, seconds: float) -> recor
     tx = per_second(before.tx_bytes, now.tx_bytes, seconds)
     if rx is None or tx is None:
         return None
+    used = ((rx, now.link_mbit), (tx, now.sends_mbit))
     first, last = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
     return records.NetworkRates(
         name=now.name,
@@ -227,7 +228,11 @@ def _network(before: model.Network, now: model.Network, seconds: float) -> recor
         tx_packets=max(0, now.tx_packets - before.tx_packets) / seconds,
         errors=per_second(first, last, seconds) or 0.0,
         link_mbit=now.link_mbit,
-        util=100.0 * max(rx, tx) * 8 / (now.link_mbit * 1e6) if now.link_mbit else None,
+        util=max((100.0 * rate * 8 / (mbit * 1e6) for rate, mbit in used if mbit), default=None),
+        shaped_mbit=None if now.shaped_mbit is None else now.sends_mbit,
+        queue_drops=per_second(before.queue_drops, now.queue_drops, seconds),
+        queue_overlimits=per_second(before.queue_overlimits, now.queue_overlimits, seconds),
+        queue_backlog=now.queue_backlog,
     )
 
 

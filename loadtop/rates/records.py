@@ -94,7 +94,10 @@ class DiskRates:
 
 @dataclass(frozen=True, slots=True)
 class NetworkRates:
-    """Per second; ``util`` is the fuller direction in percent of the line, where its speed is known."""
+    """Per second; ``util`` is the fuller direction in percent of what is possible there, where that is known.
+
+    Only where a queueing discipline shapes what is sent, the rest is not ``None``: the rate that it leaves, packets
+    that it dropped and how often it held one back, per second, and the packets that wait in it (a gauge)."""
 
     name: str
     rx_kb: float
@@ -104,6 +107,22 @@ class NetworkRates:
     errors: float
     link_mbit: int | None
     util: float | None
+    shaped_mbit: float | None = None
+    queue_drops: float | None = None
+    queue_overlimits: float | None = None
+    queue_backlog: int | None = None
+
+    @property
+    def sends(self) -> bool:
+        """Whether out is the fuller direction."""
+        if self.shaped_mbit is None:
+            return self.tx_kb >= self.rx_kb
+        return self.tx_kb / self.shaped_mbit >= (self.rx_kb / self.link_mbit if self.link_mbit else 0.0)
+
+    @property
+    def possible_mbit(self) -> float | None:
+        """What is possible in the fuller direction, in Mbit/s."""
+        return self.shaped_mbit if self.sends and self.shaped_mbit is not None else self.link_mbit
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,9 +142,9 @@ def _resources(sample: HostSample) -> Iterator[_Seen]:
 def _users(sample: HostSample) -> Iterator[_Seen]:
     yield "disks", ", ".join(disk.name for disk in sample.disks or ()), Lack()
     nets = sample.networks or ()
-    names = [net.name for net in nets if net.link_mbit is None and net.name != "lo"]
+    names = [net.name for net in nets if net.sends_mbit is None and net.name != "lo"]
     lack = Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
-    shown = (f"{net.name} ({net.link_mbit} Mbit/s)" if net.link_mbit else net.name for net in nets)
+    shown = (f"{net.name} ({net.sends_mbit:g} Mbit/s)" if net.sends_mbit else net.name for net in nets)
     yield "networks", ", ".join(shown), lack
     if sample.tcp is not None:
         text = "overflows, retransmits; {number} listening ports"

@@ -26,7 +26,7 @@ from collectors.config_files import Config, IncludeOf, includes, read_config
 from collectors.errors import ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
-from collectors.linux import cgroup, cpu, devices, memory, processes, sockets
+from collectors.linux import cgroup, cpu, devices, memory, processes, queueing, sockets
 from collectors.machine import Missing, Request, Wanted
 from collectors.nginx import collector as nginx
 from collectors.nginx import configuration as nginx_configuration
@@ -324,6 +324,7 @@ TARGETS = (
         FuzzTarget(f"proc-{name.replace('/', '-')}", _texts(*parsers), like=(f"proc/6.18/{name}",))
         for name, parsers in PROC.items()
     ),
+    FuzzTarget("tc", _texts(queueing.parse_disciplines), like=("tc/*.txt",)),
     FuzzTarget("far-shell", _far),
     FuzzTarget("configurations", _configurations),
     FuzzTarget("includes", _includes),

@@ -105,6 +105,18 @@ def test_what_has_no_rate_of_a_disk_or_a_line() -> None:
         ({}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536)),
         ({"tx_bytes": 2000, "rx_packets": 0}, NetworkRates("eth0", 4000.0, 0.0, 0.0, 5.0, 5.0, 100, 32.768)),
         ({"tx_packets": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 0.0, 5.0, 100, 65.536)),
+        (
+            {"shaped_mbit": 10.0, "queue_drops": 4, "queue_overlimits": 8, "queue_backlog": 7},
+            NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 655.36, 10.0, None, None, 7),
+        ),
+        (
+            {"link_mbit": None, "shaped_mbit": 1000.0},
+            NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, None, 6.5536, 1000.0),
+        ),
+        (
+            {"shaped_mbit": 1000.0},
+            NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536, 100.0),
+        ),
         ({"link_mbit": None, "rx_errors": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 4.0, None, None)),
         ({"rx_drops": 0, "tx_drops": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 0.0, 100, 65.536)),
     ],

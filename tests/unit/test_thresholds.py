@@ -461,6 +461,30 @@ class TestNetwork:
         assert value(found, metric) == pytest.approx(98.304)
         assert said in advice(found)
 
+    @pytest.mark.parametrize(
+        ("drops", "backlog", "confidence"), [(0.0, 0, 0.933), (3.0, 0, 0.967), (0.0, 5, 0.967), (None, 0, 0.933)]
+    )
+    def test_a_line_that_a_queueing_discipline_shapes(
+        self, drops: float | None, backlog: int, confidence: float
+    ) -> None:
+        shaped = replace(
+            self.line("eth0", 98.3, 1000, 12_000.0, 240.0), shaped_mbit=2.0, queue_drops=drops, queue_overlimits=0.0,
+            queue_backlog=backlog,
+        )  # fmt: skip
+        found = of_host(NETWORK, host(networks=(shaped,)))
+        assert states(found) == (True, True)
+        assert value(found, "network.eth0.tx_mbit_s") == pytest.approx(1.966, abs=0.001)
+        assert value(found, "network.eth0.queue_backlog") == backlog
+        assert "eth0 sends 1.97 of the 2 Mbit/s that its queueing discipline lets pass" in advice(found)
+        assert found.confidence == confidence
+
+    def test_what_a_shaped_line_receives_has_its_own_speed(self) -> None:
+        shaped = replace(self.line("eth0", 98.3, 100, 12_000.0, 24.0), shaped_mbit=2.0, queue_backlog=0)
+        found = of_host(NETWORK, host(networks=(shaped,)))
+        assert "eth0 receives 98.3 of 100 Mbit/s" in advice(found)
+        with pytest.raises(StopIteration):
+            value(found, "network.eth0.queue_backlog")
+
     def test_a_line_of_unknown_speed_is_never_full(self) -> None:
         view = host(networks=(self.line("eth0", None, None), self.line("eth1", 99.0, 0)))
         assert NETWORK.of_host is not None

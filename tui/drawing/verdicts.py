@@ -48,6 +48,9 @@ _DEVICES: dict[str, Translatable] = {
     "await_ms": "await",
     "tx_mbit_s": "sends",
     "rx_mbit_s": "receives",
+    "queue_drops_s": "queue drops",
+    "queue_overlimits_s": "packets held back",
+    "queue_backlog": "packets queued",
 }
 
 _OF_CORES: dict[str, Translatable] = {

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import count_or_none, decimal, pids
@@ -92,8 +93,8 @@ class Kept:
 
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
-    those that must be regular, directories of links, names to resolve, tables of sockets, and who holds sockets. What
-    cannot be named to a shell is in none."""
+    those that must be regular, directories of links, names to resolve, tables of sockets, who holds sockets, and
+    queueing disciplines. What cannot be named to a shell is in none."""
 
     def __init__(self, files: tuple[Wanted, ...] = ()) -> None:
         named = [wanted for wanted in files if _PATH.fullmatch(wanted.path)]
@@ -107,6 +108,7 @@ class _Sorted:
         self.tables = [wanted for wanted in files if wanted.path in _TABLES]
         self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
         self.opened = {wanted: table for wanted in files if (table := opened(wanted.path))}
+        self.disciplines = any(wanted.path == QDISCS for wanted in files)
 
 
 class Orders:
@@ -145,6 +147,8 @@ class Orders:
             lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
         for wanted, table in asked.opened.items():
             lines += [f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}"]
+        if asked.disciplines:
+            lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
         if asked.tables and (sockets or not request.processes):
             paths = " ".join(wanted.path for wanted in asked.tables)
             lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
@@ -223,7 +227,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = text if held(name) or opened(name) else _links(text, name)
+            found[name] = text if name == QDISCS or held(name) or opened(name) else _links(text, name)
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:

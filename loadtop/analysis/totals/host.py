@@ -64,7 +64,7 @@ class HostTotals:
         servers = self._servers_json(tree)
         swap_total = None if sample is None or sample.swap is None else sample.swap.total_kb
         memory_total = None if sample is None or sample.memory is None else sample.memory.total_kb
-        links = {each.name: each.link_mbit for each in sample.networks or ()} if sample is not None else {}
+        links = {each.name: each.sends_mbit for each in sample.networks or ()} if sample is not None else {}
         parts = {
             part: [{_PARTS[part][0]: key, **statistics.as_json()} for key, statistics in found.items()]
             for part, found in self._parts.items()

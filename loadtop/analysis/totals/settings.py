@@ -83,8 +83,8 @@ def _of_machine(sample: HostSample) -> Iterator[tuple[Translatable, Translatable
     if sample.swap is not None:
         yield "swap", _megabytes(sample.swap.total_kb) if sample.swap.total_kb else "none"
     for network in sample.networks or ():
-        if network.link_mbit is not None:
-            yield f"line {plain(network.name)}", f"{network.link_mbit} Mbit/s"
+        if network.sends_mbit is not None:
+            yield f"line {plain(network.name)}", f"{network.sends_mbit:g} Mbit/s"
     cgroup = sample.cgroup
     if cgroup is not None and cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
         yield "CPU quota", f"{cgroup.cpu_quota_us / cgroup.cpu_period_us:g} cores"

@@ -266,7 +266,10 @@ TABLES = (
     _of_hosts(
         "network",
         _with_rates("networks", "name"),
-        _joined(_figures(model.Network, RECORD), _figures(NetworkRates, RATES, leave=("name", "link_mbit"))),
+        _joined(
+            _figures(model.Network, RECORD),
+            _figures(NetworkRates, RATES, leave=("name", "link_mbit", "shaped_mbit", "queue_backlog")),
+        ),
     ),
     _of_hosts(
         "listener",

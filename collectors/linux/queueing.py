@@ -1,0 +1,201 @@
+"""Queueing disciplines that shape what an interface sends: the rate that is left of its speed, and what they hold back.
+
+The text is that of ``tc -s qdisc show``, and for each interface with HTB that of ``tc -s class show dev NAME`` after a
+line ``dev NAME`` (iproute2, tc/tc_qdisc.c, tc_class.c and q_*.c). A transport reads it where ``tc`` is installed, or
+makes it from the kernel's own answers.
+
+tbf and netem have a ``rate`` for all that passes, cake a ``bandwidth``. fq's ``maxrate`` is that of one connection. In
+HTB a class sends at its ``ceil`` at most, and at those of the classes above it. Which class has the traffic follows
+from what each has sent since the reading before; what passes by all classes is not shaped. Policing at the ingress has
+no rate here: filters are not read.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+
+from collectors.machine import Reading, Wanted
+from collectors.parsing import MOST_DEVICES, complete_lines, count_or_none, decimal, short
+from loadtop.model import Network
+
+QDISCS = "@qdiscs"
+QDISC_BYTES = 1 << 17
+MOST_CLASSES = 4096
+_MOST_MBIT = 1e7  # what claims more is not shaped
+
+_RATE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?P<unit>[KMGT]i?)?bit", re.ASCII)
+_UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_SENT = re.compile(
+    r" Sent (?P<bytes>\d{1,19}) bytes \d{1,19} pkt \(dropped (?P<drops>\d{1,19}), overlimits (?P<overlimits>\d{1,19}) ",
+    re.ASCII,
+)
+_BACKLOG = re.compile(r" backlog \S{1,20} (?P<packets>\d{1,19})p ", re.ASCII)
+_RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth", "fq": "maxrate"}
+_PASS_ALL = frozenset(("tbf", "netem"))  # all that they are given goes on to the one discipline within them
+_ROOT = "root"
+
+
+@dataclass(frozen=True, slots=True)
+class Discipline:
+    """One queueing discipline, or one class of HTB. ``handle`` is its own (``8001:``, ``1:10``) and ``parent`` that of
+    what it is in, or ``root``; ``mbit`` is the most that it sends; ``backlog`` counts packets that wait now, the others
+    are counters."""
+
+    kind: str
+    handle: str
+    parent: str
+    mbit: float | None
+    sent_bytes: int = 0
+    drops: int = 0
+    overlimits: int = 0
+    backlog: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The queueing disciplines of one interface, and its classes by their handle."""
+
+    disciplines: tuple[Discipline, ...] = ()
+    classes: tuple[Discipline, ...] = ()
+
+    @property
+    def root(self) -> Discipline | None:
+        return next((each for each in self.disciplines if each.parent == _ROOT), None)
+
+
+def parse_disciplines(text: str) -> Mapping[str, Interface]:
+    """What shapes each interface, by its name. Lines that are none of a discipline, a class or what one has sent are
+    passed over: every discipline prints some of its own."""
+    disciplines, classes = defaultdict[str, list[Discipline]](list), defaultdict[str, list[Discipline]](list)
+    device, newest = "", list[Discipline]()
+    for line in complete_lines(text):
+        words = line.split()
+        if words[:1] == ["dev"] and len(words) == 2:
+            device, newest = short(words[1]), []
+        elif words[:1] == ["qdisc"] and len(words) > 5 and words[3] == "dev":
+            newest = disciplines[short(words[4])] if len(disciplines) < MOST_DEVICES else []
+            newest.append(_discipline(words, words[5:]))
+        elif words[:2] == ["class", "htb"] and len(words) > 3:
+            newest = classes[device] if len(classes[device]) < MOST_CLASSES else []
+            newest.append(_discipline(words, words[3:]))
+        elif newest:
+            newest[-1] = _with_counters(newest[-1], line)
+    return {name: Interface(tuple(found), tuple(classes.get(name, ()))) for name, found in disciplines.items()}
+
+
+class Shaping:
+    """What shapes the interfaces of one machine. It is read with every sample while there is any, else now and then."""
+
+    def __init__(self) -> None:
+        self._interfaces: Mapping[str, Interface] = {}
+        self._sent: Mapping[tuple[str, str], int] = {}
+        self._rates: Mapping[str, float] = {}
+
+    def files(self, *, slow: bool) -> Iterator[Wanted]:
+        """What the next sample is to read; ``slow``: also what hardly ever changes."""
+        if slow or self._rates:
+            yield Wanted(QDISCS, QDISC_BYTES)
+
+    def learn(self, reading: Reading) -> None:
+        if QDISCS not in reading.files:
+            return
+        self._interfaces = parse_disciplines(reading.optional(QDISCS) or "")
+        found = ((name, _rate(name, each, self._sent)) for name, each in self._interfaces.items())
+        self._rates = {name: mbit for name, mbit in found if mbit is not None}
+        self._sent = {
+            (name, each.handle): each.sent_bytes
+            for name, interface in self._interfaces.items()
+            for each in (*interface.disciplines, *interface.classes)
+        }
+
+    def applied(self, networks: Iterable[Network], connections: int | None) -> tuple[Network, ...]:
+        """The same interfaces with what shapes them. ``connections`` are those of TCP that are established."""
+        return tuple(self._shaped(network, max(1, connections or 0)) for network in networks)
+
+    def _shaped(self, network: Network, connections: int) -> Network:
+        mbit, interface = self._rates.get(network.name), self._interfaces.get(network.name)
+        root = None if interface is None else interface.root
+        if mbit is None or root is None:
+            return network
+        return replace(
+            network,
+            shaped_mbit=mbit * connections if root.kind == "fq" else mbit,
+            queue_drops=root.drops,
+            queue_overlimits=root.overlimits,
+            queue_backlog=root.backlog,
+        )
+
+
+def _discipline(words: list[str], rest: list[str]) -> Discipline:
+    """From a line ``qdisc KIND HANDLE dev NAME root|parent ...`` or ``class KIND HANDLE root|parent ...``."""
+    kind = short(words[1])
+    parent = _ROOT if rest[0] == _ROOT else short(_after("parent", rest))
+    name = "ceil" if words[0] == "class" else _RATES.get(kind, "")
+    return Discipline(kind, short(words[2]), parent, parse_rate(_after(name, rest)) if name else None)
+
+
+def _after(name: str, words: list[str]) -> str:
+    return next((value for word, value in pairwise(words) if word == name), "")
+
+
+def parse_rate(text: str) -> float | None:
+    """Mbit/s of a rate as ``tc`` prints it (``20Mbit``, ``1500Kbit``; with -iec ``1Mibit``); ``None`` where it is 0 or
+    none (``unlimited``)."""
+    match = _RATE.fullmatch(text)
+    if match is None:
+        return None
+    mbit = decimal(match["number"], "rate of tc") * _UNITS[match["unit"] or ""] / 1e6
+    return mbit if 0 < mbit <= _MOST_MBIT else None
+
+
+def _with_counters(discipline: Discipline, line: str) -> Discipline:
+    if sent := _SENT.match(line):
+        numbers = [count_or_none(sent[name]) or 0 for name in ("bytes", "drops", "overlimits")]
+        return replace(discipline, sent_bytes=numbers[0], drops=numbers[1], overlimits=numbers[2])
+    if waiting := _BACKLOG.match(f"{line} "):
+        return replace(discipline, backlog=count_or_none(waiting["packets"]) or 0)
+    return discipline
+
+
+def _rate(name: str, interface: Interface, before: Mapping[tuple[str, str], int]) -> float | None:
+    """The most that one interface sends, in Mbit/s; ``None`` where nothing of it is shaped."""
+    root = interface.root
+    if root is None:
+        return None
+    if root.kind == "htb":
+        return _class_rate(name, root, interface.classes, before)
+    inside = {each.parent.partition(":")[0]: each for each in interface.disciplines if each.parent != _ROOT}
+    rates, place = [root.mbit], root
+    for _ in interface.disciplines:  # a discipline in itself ends nowhere
+        found = inside.get(place.handle.partition(":")[0])
+        if found is None or place.kind not in _PASS_ALL:
+            break
+        place = found
+        rates.append(None if place.kind == "fq" else place.mbit)
+    return min((mbit for mbit in rates if mbit is not None), default=None)
+
+
+def _class_rate(
+    name: str, root: Discipline, classes: Iterable[Discipline], before: Mapping[tuple[str, str], int]
+) -> float | None:
+    """What the class of HTB that has sent most may send; ``None`` where most went by all of them."""
+
+    def sent(each: Discipline) -> int:
+        return max(0, each.sent_bytes - before.get((name, each.handle), 0))
+
+    known = {each.handle: each for each in classes}
+    inner = {each.parent for each in known.values()}
+    leaves = [each for each in known.values() if each.handle not in inner]
+    busiest = max(leaves, key=sent, default=None)
+    if busiest is None or sent(busiest) < sent(root) - sum(map(sent, leaves)):
+        return None
+    rates = list[float]()
+    place: Discipline | None = busiest
+    for _ in islice(known, MOST_CLASSES):
+        if place is None:
+            break
+        rates += [place.mbit] if place.mbit is not None else []
+        place = known.get(place.parent)
+    return min(rates, default=None)

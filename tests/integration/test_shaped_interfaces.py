@@ -1,0 +1,79 @@
+"""Interfaces that ``tc`` really shapes, in a network of their own: near, from the kernel, and far, from ``tc``."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from collectors.linux.machine import LinuxMachine
+from collectors.linux.queueing import Interface, parse_disciplines
+from collectors.servers import KINDS
+from tests.servers.program import find_program
+from tests.servers.sshd import SshdFactory
+
+pytestmark = pytest.mark.servers
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPED = """#!/bin/sh -e
+ip link set lo up
+ip link add eth7 type veth peer name eth8
+ip link add eth9 type veth peer name eth10
+tc qdisc add dev eth7 root tbf rate 20mbit burst 50000 limit 250000
+tc qdisc add dev eth8 root handle 1: htb default 10
+tc class add dev eth8 parent 1: classid 1:1 htb rate 50mbit quantum 1500
+tc class add dev eth8 parent 1:1 classid 1:10 htb rate 5mbit ceil 12.5mbit quantum 1500
+for name in eth7 eth8 eth9 eth10; do ip link set "$name" up; done
+"""
+BOTH = """
+tc -s qdisc show
+echo dev eth8
+tc -s class show dev eth8
+echo ours
+exec setpriv --reuid 65534 --clear-groups "$0" -
+"""
+NEAR = """
+from collectors.transport.rtnetlink import disciplines
+print(disciplines(), end="")
+"""
+SHAPES = {"eth7": 20.0, "eth8": 12.5, "eth9": None, "eth10": None}
+
+
+@pytest.fixture
+def shaped(tmp_path: Path) -> Path:
+    """A script that makes four interfaces, of which two are shaped, and then runs its arguments."""
+    find_program("tc", install="apt-get install iproute2")
+    path = tmp_path / "shaped"
+    path.write_text(f'{SHAPED}exec "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def rates(interfaces: Mapping[str, Interface]) -> dict[str, set[tuple[str, str, str, float | None]]]:
+    """All that does not change between two readings."""
+    return {
+        name: {(each.kind, each.handle, each.parent, each.mbit) for each in (*found.disciplines, *found.classes)}
+        for name, found in interfaces.items()
+    }
+
+
+def test_any_user_reads_what_tc_prints(shaped: Path) -> None:
+    command = ["unshare", "--net", str(shaped), "sh", "-c", BOTH, sys.executable]
+    done = subprocess.run(command, input=NEAR, capture_output=True, text=True, check=True, cwd=ROOT)
+    theirs, _, ours = done.stdout.partition("ours\n")
+    told, read = parse_disciplines(theirs), parse_disciplines(ours)
+    assert set(SHAPES) <= set(read)
+    assert rates(told) == rates(read)
+
+
+async def test_a_far_machine(sshd: SshdFactory, shaped: Path) -> None:
+    server = sshd(extra=f'ForceCommand unshare --net {shaped} sh -c "$SSH_ORIGINAL_COMMAND"')
+    transport = server.transport()
+    await transport.connect()
+    try:
+        sample = await LinuxMachine(transport, KINDS).sample()
+    finally:
+        await transport.close()
+    found = {line.name: line.shaped_mbit for line in sample.networks or ()}
+    assert found == {"lo": None, **SHAPES}
