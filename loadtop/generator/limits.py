@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
-import psutil
-
 RESERVED_FILES = 32  # descriptors of a worker that are not for connections
 WINDOW_S = 1.0  # for how long a worker must be busy
 BUSY_CORE_SHARE = 0.85  # of a busy worker; from 0.9 on its results are distorted (diagnosis/generator.py)
@@ -96,6 +94,8 @@ def usable_cores() -> int:
 
 def idle_cores() -> float:
     """Return how many of the machine's cores were idle since the last call; waiting for a disk is idle too."""
+    import psutil  # workers import this file, and have no use for that
+
     times = psutil.cpu_times_percent()
     return (times.idle + float(getattr(times, "iowait", 0.0))) / 100.0 * (psutil.cpu_count() or 1)
 

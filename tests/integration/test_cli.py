@@ -108,6 +108,11 @@ def test_a_load_of_milliseconds_has_figures_of_the_machine(web: Apache) -> None:
     assert host["memory"]["available_kb"]["mean"] > 0
 
 
+def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The lines on standard error but those of intervals, of which a slow machine prints one before the load starts."""
+    return [line for line in done.stderr.splitlines() if "  starting  " not in line]
+
+
 class TestTroubles:
     """Each says what to do, and the exit code is right."""
 
@@ -120,7 +125,7 @@ class TestTroubles:
         server = f"127.0.0.1:{free_port()}"
         done = loadtop(*words, "-n", "10", f"http://{server}/")
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr == f"loadtop: connection refused by {server}: is the server running on {server}?\n"
+        assert errors(done) == [f"loadtop: connection refused by {server}: is the server running on {server}?"]
         assert not recording.exists()
         assert not list(state.glob("*.loadtop*"))
 
@@ -132,8 +137,8 @@ class TestTroubles:
     def test_an_unknown_host(self, state: Path) -> None:
         done = loadtop("-n", "10", "http://no-such-host.invalid/")
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr.startswith("loadtop: the host no-such-host.invalid is not known (")
-        assert done.stderr.count("\n") == 1
+        (error,) = errors(done)
+        assert error.startswith("loadtop: the host no-such-host.invalid is not known (")
         assert not list(state.glob("*.loadtop*"))
 
     def test_scripts_get_their_json_of_a_refused_connection(self) -> None:

@@ -86,7 +86,8 @@ def test_our_plan_on_this_machine(
     assert (load["received_bytes"], load["latency_source"], load["non_2xx"]) == (None, "stated", None)
     nothing = dict.fromkeys(("connect", "receive", "length", "exceptions", "timeout"))
     assert load["failures"] == {**nothing, "unclassified": load["failed"]}
-    assert load["latency_ms"]["p50"] <= load["latency_ms"]["p99"] <= load["latency_ms"]["max"]
+    # Locust rounds percentiles from 100 ms on to two digits, but not the maximum.
+    assert load["latency_ms"]["p50"] <= load["latency_ms"]["p99"] <= load["latency_ms"]["max"] * 1.05
     assert {request.line.split()[1] for request in logged} == {"/a.html", "/b.html", "/none.html"}
     assert sum(request.reused > 0 for request in logged) > len(logged) * 0.9
     told = told_by_locust(own)

@@ -136,6 +136,6 @@ async def test_steps_of_rates() -> None:
     async with scripted() as server:
         steps = (Step(rate=50, duration_s=0.5), Step(rate=300, duration_s=0.5), Step(concurrency=1, requests=10))
         run = await run_load(Plan((Target.parse(server.url),), steps, keepalive=True))
-    assert run.last.requests == pytest.approx(185, abs=4)
+    assert run.last.requests == pytest.approx(185, abs=15)  # steps may change 50 ms late
     assert {sample.rate for sample in run.samples if sample.step == 2} == {300}
     assert run.last.model == "closed"

@@ -25,7 +25,7 @@ OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "
 
 def summary(url: str, *options: str, clients: int = CLIENTS) -> dict[str, Any]:
     """What loadtop says of a load on a URL, as a program beside the server."""
-    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", "8", "-c", str(clients), *options, url)
+    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", "6", "-c", str(clients), *options, url)
     done = loadtop(*words)
     assert done.returncode == 0, done.stderr
     return summary_of(done.stdout)
@@ -56,7 +56,7 @@ def hidden_apache(servers: contextlib.ExitStack, apache: ApacheFactory) -> Calla
     return start
 
 
-@pytest.mark.parametrize("beside", [(), ("apache",), ("nginx", "haproxy"), ("hidden",)])
+@pytest.mark.parametrize("beside", [(), ("apache", "nginx", "haproxy", "hidden")])
 def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
     service: ServiceFactory,
     apache: ApacheFactory,

@@ -6,6 +6,7 @@ its standard streams. It answers with the exit code.
 
 import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -78,6 +79,7 @@ def _serve(commands: socket.socket) -> None:
                 importlib.import_module(module.name)
     for name in LATER:
         importlib.import_module(name)
+    gc.freeze()
     while True:
         command, files, _, _ = socket.recv_fds(commands, MOST_BYTES, 3)
         if not command:
