@@ -7,7 +7,7 @@ SECONDS ?= 60
 COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-servers test-packaging test-engines coverage mutants lab lab-short lab-calm \
+.PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-engines coverage mutants lab lab-short lab-calm \
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
 	screenshots monkey fuzz catalog format clean setup servers engines
 
@@ -21,21 +21,17 @@ check-fast: setup ## before each commit: lint, types, unit tests, the cockpit
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
 test: check-fast servers engines ## the same, and everything against real servers (PYTEST_ARGS="-k word")
-	@$(MAKE) --no-print-directory --jobs test-properties test-servers
-	@scripts/test.sh alone $(PYTEST_ARGS)
+	@scripts/test.sh servers alone $(PYTEST_ARGS)
 
 test-all: test test-rest ## the same, and all parts of test-rest
 
-test-rest: pyright test-packaging lab-short test-engines fuzz
+test-rest: pyright test-properties test-packaging lab-short test-engines fuzz
 
 test-fast: setup
 	@scripts/test.sh fast $(PYTEST_ARGS)
 
-test-properties: setup
+test-properties: setup ## properties with all their made-up examples
 	@scripts/test.sh properties $(PYTEST_ARGS)
-
-test-servers: setup servers engines
-	@scripts/test.sh servers $(PYTEST_ARGS)
 
 test-packaging: setup ## the wheel, and what the docs say
 	@$(PYTHON_BIN)/python -m pytest tests/packaging $(PYTEST_ARGS)

@@ -49,7 +49,7 @@ result=0
 for group in "${groups[@]}"; do
     case $group in
         fast) run "$cores" --hypothesis-profile=few tests/unit tests/tui "$@" ;;
-        properties) run 1 -m hypothesis tests/unit tests/tui "$@" ;;
+        properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not alone" tests/integration "$@" ;;
         alone) run 1 -m alone tests/integration "$@" ;;
     esac
