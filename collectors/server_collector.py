@@ -69,7 +69,7 @@ class ServerCollector(Generic[R]):
             "no {program} process looked for yet", program=self.kind.group, cause=Cause.PENDING
         )
         self.search = Search(self.kind.name, self.running, self.search_pages, self.search_again_s)
-        self._given = tuple(self.status_url(url) for url in urls)
+        self.given = tuple(self.status_url(url) for url in urls)
         self._listeners: tuple[Listener, ...] = ()
 
     @staticmethod
@@ -104,7 +104,7 @@ class ServerCollector(Generic[R]):
     def start(self, interval_s: float) -> None:
         """``interval_s`` is the time between samples; a page is called silent after that, or after 1 s if longer."""
         self.timeout_s = max(1.0, interval_s)
-        self.pages = [self.page(url) for url in self._given]
+        self.pages = [self.page(url) for url in self.given]
 
     def ask(self) -> None:
         for page in self.pages:
@@ -177,15 +177,15 @@ class ServerCollector(Generic[R]):
         followed = {page.url for page in self.pages}  # one that falls silent may have every worker busy
         try:
             for candidates, otherwise in await self.candidates(servers):
-                first: ReadError | None = None
+                refused: list[ReadError] = []
                 for url in candidates:
                     problem = await self.problem_of(url)
                     if problem is None or (url in followed and isinstance(problem, SilentError)):
                         urls.append(url)
                         break
-                    first = first or problem
+                    refused.append(problem)
                 else:
-                    problems += filter(None, (first or otherwise,))
+                    problems += filter(None, (self.telling(refused) if refused else otherwise,))
         except TransportError as error:
             problems.append(error)
         if not servers:
@@ -199,6 +199,11 @@ class ServerCollector(Generic[R]):
             await page.close()
         if problems:
             self.unfound = problems[0]
+
+    @staticmethod
+    def telling(refused: Sequence[ReadError]) -> ReadError:
+        """Why a server has no page, of what is wrong with each candidate."""
+        return refused[0]
 
     @property
     def why_none(self) -> ReadError:

@@ -11,6 +11,7 @@ from collectors.kind import Kind
 from collectors.machine import Machine
 from collectors.nginx.collector import NginxCollector
 from collectors.php_fpm.collector import FpmCollector
+from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
 from loadtop.model import HostSample, Role
@@ -20,6 +21,7 @@ COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: 
     NginxCollector,
     FpmCollector,
     HaproxyCollector,
+    RedisCollector,
 )
 
 KINDS: tuple[Kind, ...] = tuple(each.kind for each in COLLECTORS)

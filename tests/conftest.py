@@ -15,6 +15,7 @@ from tests.servers.haproxy import HaproxyFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import server_directory
+from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
 from tests.servers.sshd import SshdFactory
 
@@ -99,6 +100,12 @@ def haproxy(servers: contextlib.ExitStack) -> HaproxyFactory:
 def nginx(servers: contextlib.ExitStack) -> NginxFactory:
     """``nginx(workers=..., connections=..., pages={...})`` starts a real nginx."""
     return NginxFactory(servers)
+
+
+@pytest.fixture
+def redis(servers: contextlib.ExitStack) -> RedisFactory:
+    """``redis(maxclients=..., password=...)`` starts a real Redis."""
+    return RedisFactory(servers)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ The fields of a reading are declared with :func:`label`, :func:`limit`, :func:`g
 tables and exports follow from these declarations.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial
@@ -70,6 +71,50 @@ class WorkerLimit:
     now: int | None
 
 
+FULL_PCT = 95.0  # percent of its connections or of its thread from which a service is full; our own, as for the pools
+LOCKED_PCT = 50.0  # percent of the sessions at work that wait for locks: most requests wait there then; our own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceState:
+    """How full a database or cache says that it is; ``None`` where it does not tell or has no such limit.
+
+    ``kind`` is the name of the kind of server. ``port`` is the TCP port on which it says that it listens, ``address``
+    where it was asked. ``connected`` sessions are open of ``connection_limit``, ``running`` of them are at work, and
+    ``lock_waits`` of those wait for locks. ``thread_pct`` is how busy the one thread is that executes all commands, in
+    percent of a core. ``refuses``: it turned a connection away because it has too many.
+    """
+
+    kind: str
+    address: str
+    port: int | None = None
+    connected: int | None = None
+    connection_limit: int | None = None
+    running: int | None = None
+    lock_waits: int | None = None
+    thread_pct: float | None = None
+    refuses: bool = False
+
+    @property
+    def connected_pct(self) -> float | None:
+        """Percent of its connections that are open."""
+        if self.connected is None or not self.connection_limit:
+            return None
+        return 100.0 * self.connected / self.connection_limit
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has no connection left, or its thread fills a core."""
+        shares = (self.connected_pct, self.thread_pct)
+        return self.refuses or any(share is not None and share >= FULL_PCT for share in shares)
+
+    @property
+    def waits_for_locks(self) -> bool:
+        """Whether a large part of the sessions at work waits for locks."""
+        waits = self.lock_waits or 0
+        return waits > 0 and 100.0 * waits >= LOCKED_PCT * (self.running or 0)
+
+
 @dataclass(frozen=True, slots=True)
 class ServerReading:
     """One reading of one server, or of one pool or proxy in it. Each kind of server has a subclass."""
@@ -97,6 +142,10 @@ class ServerReading:
     @property
     def worker_limit(self) -> WorkerLimit | None:
         """The setting to change for more or fewer workers."""
+        return None
+
+    def service(self, per_second: Mapping[str, float | None]) -> ServiceState | None:  # noqa: ARG002 - for subclasses
+        """How full a database or cache says that it is, given the rates of its counters; ``None`` for other kinds."""
         return None
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
+from loadtop.model.server import ServiceState
 from loadtop.rates.compute import host_rates, load_rates
 from loadtop.rates.records import HostRates, LoadRates, ServerRates
 
@@ -33,6 +35,12 @@ class HostView:
     def servers(self, kind: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind that the newest interval read, whose readings are of type ``record``."""
         return () if self.rates is None else self.rates.of_kind(kind, record)
+
+    def services(self) -> tuple[ServiceState, ...]:
+        """How full the databases and caches say that they are that the newest interval read."""
+        servers = () if self.rates is None else chain.from_iterable(self.rates.servers.values())
+        states = (each.reading.service(each.per_second) for each in servers)
+        return tuple(state for state in states if state is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.kind import AnyKind, Workers
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.redis.kind import REDIS
 
-KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY)
+KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY, REDIS)
 
 HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
 

@@ -23,15 +23,16 @@ from collectors import host_names, routing
 from collectors.apache import collector as apache
 from collectors.apache import configuration as apache_configuration
 from collectors.config_files import Config, IncludeOf, includes, read_config
-from collectors.errors import ParseError, TransportError
+from collectors.errors import AbsentError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
 from collectors.linux import cgroup, cpu, devices, memory, processes, queueing, sockets
-from collectors.machine import Missing, Request, Wanted
+from collectors.machine import Missing, Page, Request, Wanted
 from collectors.nginx import collector as nginx
 from collectors.nginx import configuration as nginx_configuration
 from collectors.php_fpm import configuration as fpm_configuration
 from collectors.php_fpm import status as fpm
+from collectors.redis import collector as redis
 from collectors.transport.shell import frames
 from collectors.transport.ssh.failures import explain
 from loadtop.analysis.experiment.plan import ExperimentPlan
@@ -163,6 +164,13 @@ def _far(data: bytes) -> None:
     explain("ssh://web1", rest, len(first) % 300, first)
     host_names.in_hosts(text, "web1")
     routing.own_addresses(text, text)
+
+
+def _redis(data: bytes) -> None:
+    """The whole answer, and the INFO in it."""
+    for answer in (data, b"$%d\r\n%b\r\n" % (len(data), data)):
+        with suppress(AbsentError):
+            redis.parse_page(Page("127.0.0.1:6379", 200, answer.decode("latin-1"), 0.0))
 
 
 def _fastcgi(data: bytes) -> None:
@@ -320,6 +328,7 @@ TARGETS = (
     FuzzTarget("fpm-status", _texts(fpm.parse)),
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
+    FuzzTarget("redis", _redis, like=("status/redis-7.0-info.txt",)),
     *(
         FuzzTarget(f"proc-{name.replace('/', '-')}", _texts(*parsers), like=(f"proc/6.18/{name}",))
         for name, parsers in PROC.items()

@@ -13,6 +13,7 @@ from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.registry import verdict_named
 from tests.tui.stage import Cell
 from tui.drawing.appearance import Glyphs
@@ -188,6 +189,18 @@ def of_haproxy(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact("", count(longest), role=Role.BAD)
 
 
+def of_redis(view: View, _: Glyphs) -> Iterator[Fact]:
+    servers = sorted(REDIS.rates(view.rates), key=lambda each: -(each.reading.full or 0.0))
+    for server in servers[:1]:
+        status, busy = server.reading, server.per_second["cpu"]
+        full = status.full is not None and status.full >= 95.0
+        lost = server.per_second["rejected"]
+        yield fact(tr("thread "), percent(busy), "%", bad_if(busy is not None and busy >= 95.0))
+        yield fact(tr("clients"), count(status.clients), role=bad_if(full or lost))
+        yield fact(tr("blocked clients"), count(status.blocked))
+        yield fact(tr("slow log"), count(status.slowlog), role=Role.DIM)
+
+
 def of_processes(view: View, _: Glyphs) -> Iterator[Fact]:
     processes = None if view.rates is None else view.rates.processes
     if processes:
@@ -218,6 +231,7 @@ OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
     "nginx": of_nginx,
     "fpm": of_fpm,
     "haproxy": of_haproxy,
+    "redis": of_redis,
     "processes": of_processes,
     "workers": of_workers,
     "time": of_time,

@@ -27,6 +27,7 @@ from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.redis.record import RedisStatus
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES, moments
@@ -132,6 +133,29 @@ def with_nginx(*, limits: bool = True) -> list[Snapshot]:
     return snapshots
 
 
+def with_databases(*, full: bool = False) -> list[Snapshot]:
+    """Ten seconds with databases and caches; ``full``: in the last ones they have no connection left."""
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
+    snapshots: list[Snapshot] = []
+    for number, snapshot in enumerate(moments("headroom")[:10]):
+        (host,) = snapshot.measured.frame.hosts
+        sample = host.sample
+        assert sample is not None
+        servers = {**sample.servers, **_databases(number, full=full and number >= 6)}
+        changed = replace(host, sample=replace(sample, servers=servers))
+        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+    return snapshots
+
+
+def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...]]:
+    redis = RedisStatus(
+        "127.0.0.1:6379", "7.0.15", 9_990 if full else 12, 3, 10_000, 128, 52_000 * number, 2 if full else 0,
+        41.0 * number + (56.0 * (number - 5) if full else 0.0),
+    )  # fmt: skip
+    return {"redis": (redis,)}
+
+
 def with_load(snapshot: Snapshot, **changes: Any) -> Snapshot:
     """The moment with these fields of its load changed."""
     frame = snapshot.measured.frame
@@ -233,6 +257,8 @@ STORIES: dict[str, Callable[[], Sequence[Snapshot]]] = {
     "servers-silent": lambda: with_servers(silent=True),
     "nginx": with_nginx,
     "nginx-without-limits": lambda: with_nginx(limits=False),
+    "databases": with_databases,
+    "databases-full": lambda: with_databases(full=True),
     "workers": by_locust,
     "many-workers": lambda: by_locust((*CALM, *TROUBLED[:2])),
     "ab": by_ab,

@@ -93,6 +93,17 @@ def test_pages_of_php_fpm_and_haproxy(option: str, url: str) -> None:
         assert options.status_urls["web"][option.removeprefix("--")] == [url]
 
 
+@pytest.mark.parametrize("option", ["--redis"])
+@pytest.mark.parametrize("address", ["db1:6379", "[::1]:6379", "unix:/run/x.sock", "/run/x.sock"])
+def test_addresses_of_databases(option: str, address: str) -> None:
+    for given in (address, f"web:{address}"):
+        options = parse(["watch", "--host", "web=local", option, given])
+        assert options.status_urls["web"][option.removeprefix("--")] == [address]
+    for wrong in ("db1", "db1:port", "//db1/x", "redis://:secret@db1:6379"):
+        with pytest.raises(UsageError, match="HOST:PORT"):
+            parse(["watch", option, wrong])
+
+
 def test_a_warm_up_of_nothing_is_none() -> None:
     assert parse(["--warmup", "0", "-n", "1", URL]).plan.warmup_s == 0
 

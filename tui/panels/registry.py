@@ -7,11 +7,12 @@ from tui.panels.machine import CpuPanel, DevicePanel, MemoryPanel
 from tui.panels.nginx import NginxPanel
 from tui.panels.php_fpm import FpmPanel
 from tui.panels.processes import ProcessPanel
+from tui.panels.redis import RedisPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
 from tui.widgets.panel import Panel
 
-SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel)
+SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel, RedisPanel)
 """One panel per kind of server. A new kind is one line here: layout, history, tabs and help follow."""
 
 PANELS: tuple[type[Panel], ...] = (

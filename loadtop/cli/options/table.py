@@ -209,7 +209,7 @@ class Options:
         "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
         "configuration; repeatable", types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
-        MONITORING.option(f"--{_page.name}", "[NAME:]URL", f"{_page.help}: {_page.forms}", repeatable=True)
+        MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
         "speed of the network interfaces of a host, or of all, whatever the kernel reports; repeatable",

@@ -15,6 +15,7 @@ from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.redis.record import RedisStatus
 from tests.unit.course import Run
 from tests.unit.known import known
 
@@ -43,6 +44,20 @@ def test_pools_and_lines_are_added_up(watch: Run) -> None:
     assert "php-fpm  www  active 5 of 5 children  queue 6  10 requests/s" in text
     assert "haproxy  be/BACKEND  queue 7  sessions 10 of 200  25 sessions/s" in text
     assert line(snapshot).partition("  ")[2].count("www silent/5 queue 9 haproxy queue 8") == 1
+
+
+def test_databases_are_listed_by_address(watch: Run) -> None:
+    cache = RedisStatus("db:6379", "7.0.15", 12, 3, 1000, 7, 5000, 0, 100.0, at=100.0)
+    watch.see(redis=(cache,))
+    snapshot = watch.see(redis=(replace(cache, clients=14, commands=5080, cpu=141.0, at=101.0),))
+    found = watch.host["redis"][0]
+    assert (found["address"], found["version"], found["max_clients"]) == ("db:6379", "7.0.15", 1000)
+    assert found["commands_s"]["mean"] == 80.0
+    assert found["cpu_pct"]["mean"] == 41.0
+    assert watch.host["totals"]["redis"]["clients"]["mean"] == 14.0
+    row = "  redis    db:6379  80 commands/s  thread 41 % busy  clients 14 of 1000  blocked 3"
+    assert row in watch.report().splitlines()
+    assert "redis 80/s" in line(snapshot)
 
 
 def test_none_of_them_is_an_empty_list_and_a_restarted_master_has_no_rate(watch: Run) -> None:

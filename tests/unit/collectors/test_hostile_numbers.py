@@ -21,6 +21,7 @@ from collectors.linux.machine import LinuxMachine
 from collectors.machine import Request, Wanted
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as php_fpm
+from collectors.redis import collector as redis
 from collectors.servers import KINDS
 from collectors.transport.shell.frames import Kept, parse_far, parse_frame, parse_pss
 from loadtop.analysis.totals.totals import Totals
@@ -121,12 +122,16 @@ def test_pages(number: str) -> None:
         f"Active connections: {number} \nserver accepts handled requests\n {number} {number} {number} \n"
         f"Reading: {number} Writing: {number} Waiting: {number} \n"
     )
+    counts = ("tcp_port", "connected_clients", "maxclients", "used_cpu_sys", "used_cpu_user")
+    info = "redis_version:7\r\n" + "".join(f"{name}:{number}\r\n" for name in counts)
     pages: tuple[tuple[Callable[[str], object], str], ...] = (
         (apache.parse, f"Total Accesses: {number}\nUptime: {number}\nConnsTotal: {number}\nScoreboard: _W\n"),
         (php_fpm.parse, f'{{"pool": "www", "process manager": "static", "accepted conn": {number or 0}}}'),
         (php_fpm.parse, f"pool: www\nprocess manager: static\naccepted conn: {number}\n"),
         (haproxy.parse, f"# pxname,svname,qcur,scur,slim,stot\nweb,FRONTEND,{number},{number},{number},{number}\n"),
         (nginx.parse, stub_status),
+        (redis.parse, f"${len(info)}\r\n{info}\r\n:{number}\r\n"),
+        (redis.parse, f"${number}\r\n{info}\r\n"),
     )
     for parse, page in pages:
         try:

@@ -1,0 +1,58 @@
+"""Databases and caches of one machine: asked at the addresses that the user names, or where their processes listen."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from collectors.config_files import view_of
+from collectors.errors import AbsentError, ReadError
+from collectors.machine import Endpoint
+from collectors.server_collector import Candidates, R, ServerCollector
+from loadtop.i18n import Message
+
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - as read
+_MOST_CANDIDATES = 6
+
+
+class DatabaseCollector(ServerCollector[R]):
+    """A subclass has :meth:`fetch` and :meth:`records`. A password is sent only to a server that the user named, or at
+    one of ``sockets``: anyone can start a process with the name of a server."""
+
+    port: ClassVar[int]
+    sockets: ClassVar[tuple[str, ...]] = ()  # in directories that only root and the server's own user can write
+
+    @staticmethod
+    def status_url(url: str) -> str:
+        """The address without ``unix:`` before the path of a socket."""
+        return url.removeprefix("unix:")
+
+    def is_trusted(self, address: str) -> bool:
+        """Whether a password may be sent there."""
+        return address in self.given or address in self.sockets
+
+    @staticmethod
+    def telling(refused: Sequence[ReadError]) -> ReadError:
+        """What a server said, if one did."""
+        return next((error for error in refused if isinstance(error, AbsentError)), refused[-1])
+
+    async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
+        return [await self._candidates(pid) for pid in servers]
+
+    async def _candidates(self, pid: int) -> Candidates:
+        view = await view_of(self.machine, pid)
+        if view.own_network:
+            return (), self._unreachable
+        # Where it listens may be hidden from this user; then it is asked at the usual port.
+        places = await self.machine.listening(pid) or (Endpoint("127.0.0.1", self.port),)
+        usual_first = sorted(places, key=lambda place: (place.port != self.port, place.address != "127.0.0.1"))
+        found = [str(Endpoint(_LOOPBACK.get(place.address, place.address), place.port)) for place in usual_first]
+        return (*self.sockets, *dict.fromkeys(found))[:_MOST_CANDIDATES], None
+
+    @property
+    def _unreachable(self) -> AbsentError:
+        reason = Message(
+            "{program} runs in a container with a network of its own: name its address, as this machine reaches it,"
+            " with {option}",
+            program=self.kind.group,
+            option=f"--{self.kind.name} ADDRESS",
+        )
+        return AbsentError(reason)

@@ -1,0 +1,1 @@
+"""Redis: what INFO says, over its own protocol."""

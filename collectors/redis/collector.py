@@ -1,0 +1,173 @@
+"""The Redis servers of one machine, and Valkey and KeyDB, which answer alike: their INFO over their own protocol.
+
+Source: Redis serialization protocol (RESP2): a reply is one line that begins with its type, ``+`` (a word), ``-`` (an
+error), ``:`` (a number), or ``$`` with a length, after which so many bytes follow. INFO: its page in the commands'
+reference. Commands are sent together, and QUIT after them makes the server close the connection.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from collectors.database_collector import DatabaseCollector
+from collectors.errors import AbsentError, ParseError
+from collectors.kind import Kind
+from collectors.machine import Page
+from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, count_or_none, counts, decimal, excerpt, short
+from loadtop.i18n import Message
+from loadtop.model import Role
+from loadtop.servers.redis.record import GROUP, NAME, RedisStatus
+
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.CACHE,
+    processes=re.compile(r"(?:redis|valkey|keydb)-server", re.ASCII),
+)
+
+PASSWORD = "REDISCLI_AUTH"  # noqa: S105 - the environment variable that redis-cli reads
+FIX = "ACL SETUSER default +info +slowlog|len"
+FIX_PASSWORD = "REDISCLI_AUTH=PASSWORD loadtop --redis ADDRESS ..."  # noqa: S105 - a pattern
+
+_TOO_MANY = "ERR max number of clients reached"
+_MOST_REPLIES = 16
+_COUNTS = (
+    "tcp_port",
+    "uptime_in_seconds",
+    "connected_clients",
+    "blocked_clients",
+    "maxclients",
+    "total_commands_processed",
+    "rejected_connections",
+)
+_TIMES = ("used_cpu_sys", "used_cpu_user", "used_cpu_sys_main_thread", "used_cpu_user_main_thread")
+
+
+class RedisCollector(DatabaseCollector[RedisStatus]):
+    kind = KIND
+    port = 6379
+    sockets = ("/run/redis/redis-server.sock", "/run/redis/redis.sock", "/run/valkey/valkey.sock")
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        password = os.environ.get(PASSWORD, "") if self.is_trusted(url) else ""
+        began = time.perf_counter()
+        answer = await self.machine.ask(url, question(password), timeout_s)
+        return Page(url, 200, answer.decode("latin-1"), time.perf_counter() - began)  # its lengths are of bytes
+
+    def records(self, page: Page, at: float) -> Sequence[RedisStatus]:
+        return (replace(parse_page(page), at=at),)
+
+    @staticmethod
+    def lacks(record: RedisStatus) -> Message | None:
+        if record.refuses:
+            return Message("{address} refuses connections: maxclients is reached", address=record.address)
+        return None
+
+
+def question(password: str) -> bytes:
+    """The commands, after one with the password if there is one."""
+    secret = password.encode()
+    auth = b"*2\r\n$4\r\nAUTH\r\n$%d\r\n%b\r\n" % (len(secret), secret) if secret else b""
+    return auth + b"INFO\r\nSLOWLOG LEN\r\nQUIT\r\n"
+
+
+def parse_page(page: Page) -> RedisStatus:
+    """The status in an answer. Raises :class:`AbsentError` with what to do where there is none."""
+    try:
+        _check_refusal(page.text)
+        return parse(page.text, page.url)
+    except ParseError as error:
+        raise AbsentError("{error}: name Redis with --redis ADDRESS", error=str(error)) from None
+
+
+def parse(text: str, address: str = "") -> RedisStatus:
+    """One answer, a character for each byte. Raises :class:`ParseError` where it has no INFO."""
+    found = list(_replies(text))
+    info = next((reply for kind, reply in found if kind == "$"), None)
+    if info is None:
+        if ("-", _TOO_MANY) in found:
+            return RedisStatus(address, refuses=True)
+        raise ParseError("an answer without INFO")
+    version = _version(info)
+    if not version:
+        raise ParseError("INFO without a version")
+    figures = counts(info, _COUNTS, ":")
+    length = next((reply for kind, reply in found if kind == ":"), None)
+    return RedisStatus(
+        address=address,
+        version=version,
+        clients=figures.get("connected_clients"),
+        blocked=figures.get("blocked_clients"),
+        max_clients=figures.get("maxclients"),
+        slowlog=count_or_none(length),
+        commands=figures.get("total_commands_processed"),
+        rejected=figures.get("rejected_connections"),
+        cpu=_cpu(info),
+        port=figures.get("tcp_port") if figures.get("tcp_port", 0) <= MOST_PORT else None,
+        uptime_s=figures.get("uptime_in_seconds"),
+    )
+
+
+def _replies(text: str) -> Iterator[tuple[str, str]]:
+    """Each reply with its type."""
+    begin = 0
+    for _ in range(_MOST_REPLIES):
+        end = text.find("\r\n", begin)
+        if end < 0:
+            return
+        kind, rest = text[begin : begin + 1], text[begin + 1 : end]
+        begin = end + 2
+        if kind == "$":
+            length = count_or_none(rest)
+            if length is None or begin + length + 2 > len(text):
+                raise ParseError(f"an answer of Redis that is cut off: {excerpt(rest)}")
+            yield kind, text[begin : begin + length]
+            begin += length + 2
+        elif kind in ("+", "-", ":") and kind:
+            yield kind, rest
+        else:
+            raise ParseError(f"not an answer of Redis: {excerpt(text)}")
+
+
+def _check_refusal(text: str) -> None:
+    """Raise :class:`AbsentError` where it refuses to tell, with what to do."""
+    found = list(_replies(text))
+    if any(kind == "$" for kind, _ in found) or ("-", _TOO_MANY) in found:
+        return
+    said = next((short(reply, LONGEST_TEXT) for kind, reply in found if kind == "-"), "")
+    word = said.partition(" ")[0]
+    if word in ("NOAUTH", "WRONGPASS"):
+        raise AbsentError(
+            "asks for a password: name it with --redis, and put the password into the environment variable {variable}",
+            variable=PASSWORD,
+            fix=FIX_PASSWORD,
+        )
+    if word == "NOPERM":
+        raise AbsentError("the user of Redis may not run INFO: grant it (in redis-cli, as an administrator)", fix=FIX)
+    if word == "BUSY":
+        raise AbsentError("a script has kept Redis busy for over 5 s, and it answers nothing else")
+    if said:
+        raise AbsentError("Redis refuses: {error}", error=said)
+
+
+def _version(info: str) -> str:
+    lines = (line.rstrip("\r").partition(":") for line in complete_lines(info))
+    return short(next((value for name, _, value in lines if name == "redis_version"), ""))
+
+
+def _cpu(info: str) -> float | None:
+    """CPU time in hundredths of a second: that of the main thread, or where it is not told (before 6.2) that of all."""
+    times: dict[str, float] = {}
+    for line in complete_lines(info):
+        name, _, value = line.rstrip("\r").partition(":")
+        if name in _TIMES:
+            with suppress(ParseError):
+                times[name] = decimal(value, name)
+    for suffix in ("_main_thread", ""):
+        system, user = times.get(f"used_cpu_sys{suffix}"), times.get(f"used_cpu_user{suffix}")
+        if system is not None and user is not None:
+            return 100.0 * (system + user)
+    return None

@@ -1,0 +1,5 @@
+"""Redis: the option that names its address. ``kind.py`` declares the rest."""
+
+from loadtop.servers import ADDRESS, ADDRESS_FORMS, StatusOption
+
+OPTION = StatusOption("redis", "Redis server", ADDRESS_FORMS, ADDRESS, "ADDRESS")

@@ -1,0 +1,158 @@
+"""What Redis answers, and to which servers the password goes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from collectors.errors import AbsentError, ParseError
+from collectors.machine import Endpoint, Machine, Page
+from collectors.redis.collector import FIX, FIX_PASSWORD, PASSWORD, RedisCollector, parse, parse_page, question
+from collectors.servers import KINDS
+from collectors.under_test import UnderTest
+from loadtop.servers.redis.record import RedisStatus
+from tests.unit.collectors.fake_machine import FakeMachine
+
+Status = Callable[[str], str]
+ADDRESS = "127.0.0.1:6379"
+TOO_MANY = "-ERR max number of clients reached\r\n"
+
+
+def answer(info: str, after: str = ":0\r\n+OK\r\n") -> str:
+    return f"${len(info)}\r\n{info}\r\n{after}"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_answer(status: Status, end: str) -> None:
+    info = status("redis-7.0-info.txt").replace("\n", end)
+    found = parse(answer(info, ":7\r\n+OK\r\n"), ADDRESS)
+    assert found.cpu == pytest.approx(100 * (0.026650 + 0.010660))
+    assert replace(found, cpu=None) == RedisStatus(
+        ADDRESS,
+        "7.0.15",
+        clients=3,
+        blocked=1,
+        max_clients=5,
+        slowlog=7,
+        commands=4711,
+        rejected=2,
+        port=7399,
+        uptime_s=20,
+    )
+
+
+def test_before_6_2_the_cpu_time_is_that_of_all_threads(status: Status) -> None:
+    lines = status("redis-7.0-info.txt").splitlines(keepends=True)
+    info = "".join(line for line in lines if "main_thread" not in line)
+    assert parse(answer(info)).cpu == pytest.approx(100 * (0.025449 + 0.011905))
+    assert parse(answer(info.replace("used_cpu_user:0.011905", "used_cpu_user:-1"))).cpu is None
+
+
+@pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_what_is_no_number_is_not_measured(number: str) -> None:
+    names = ("connected_clients", "maxclients", "tcp_port", "used_cpu_sys", "used_cpu_user", "total_commands_processed")
+    info = "redis_version:7.2\r\n" + "".join(f"{name}:{number}\r\n" for name in names)
+    assert parse(answer(info, f":{number}\r\n"), ADDRESS) == RedisStatus(ADDRESS, "7.2")
+
+
+def test_a_port_that_is_none(status: Status) -> None:
+    assert parse(answer(status("redis-7.0-info.txt").replace("tcp_port:7399", "tcp_port:70000"))).port is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "HTTP/1.1 400 Bad Request\r\n\r\n",
+        "\r\n",
+        "$-1\r\n",
+        "$99\r\nredis_version:7\r\n",
+        "$10\r\nhz:10\r\na:b\r\n",
+        f"${'9' * 5000}\r\n",
+        "+OK\r\n" * 100,
+        "*1\r\n$2\r\nhi\r\n",
+    ],
+)
+def test_other_answers(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text)
+    with pytest.raises(AbsentError, match="--redis ADDRESS"):
+        parse_page(Page(ADDRESS, 200, text, 0.0))
+
+
+def test_too_many_clients_are_a_reading() -> None:
+    status = parse_page(Page(ADDRESS, 200, TOO_MANY, 0.0))
+    assert (status, status.full) == (RedisStatus(ADDRESS, refuses=True), 100.0)
+    assert "maxclients" in str(RedisCollector.lacks(status))
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "fix"),
+    [
+        ("NOAUTH Authentication required.", PASSWORD, FIX_PASSWORD),
+        ("WRONGPASS invalid username-password pair or user is disabled.", PASSWORD, FIX_PASSWORD),
+        ("NOPERM this user has no permissions to run the 'info' command", "may not run INFO", FIX),
+        ("BUSY Redis is busy running a script.", "over 5 s", ""),
+        ("DENIED Redis is running in protected mode", "protected mode", ""),
+    ],
+)
+def test_what_to_do_where_it_refuses(said: str, words: str, fix: str) -> None:
+    with pytest.raises(AbsentError) as refused:
+        parse_page(Page(ADDRESS, 200, f"-{said}\r\n:0\r\n+OK\r\n", 0.0))
+    assert words in str(refused.value)
+    assert str(refused.value.fix) == fix
+
+
+class Asked(FakeMachine):
+    """A machine on which a Redis runs, and what it was asked."""
+
+    def __init__(self, places: tuple[Endpoint, ...]) -> None:
+        super().__init__()
+        self.places = places
+        self.asked: list[tuple[str, bytes]] = []
+
+    def servers(self, group: str) -> tuple[int, ...]:
+        return (7,) if group == "redis" else ()
+
+    async def listening(self, pid: int) -> tuple[Endpoint, ...]:  # noqa: ARG002 - a Machine
+        return self.places
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
+        self.asked.append((address, question))
+        return answer("redis_version:7\r\n").encode() if address.endswith("6379") else b"-ERR unknown\r\n"
+
+
+def collector_of(machine: FakeMachine, *urls: str) -> RedisCollector:
+    known = cast("Machine", machine)
+    return RedisCollector(known, urls, UnderTest(known, KINDS, ()))
+
+
+@pytest.mark.parametrize(
+    ("places", "asked"),
+    [
+        ((), ["127.0.0.1:6379"]),  # where it listens may be read by root only
+        ((Endpoint("0.0.0.0", 16379), Endpoint("::", 6379)), ["[::1]:6379"]),  # noqa: S104 - as read
+        ((Endpoint("10.0.0.5", 7000),), ["10.0.0.5:7000"]),
+    ],
+)
+async def test_where_it_is_asked_and_without_a_password(
+    monkeypatch: pytest.MonkeyPatch, places: tuple[Endpoint, ...], asked: list[str]
+) -> None:
+    monkeypatch.setenv(PASSWORD, "Hu5h")
+    machine = Asked(places)
+    collector = collector_of(machine)
+    await collector.search_pages((7,))
+    assert [address for address, _ in machine.asked if not address.startswith("/")] == asked
+    assert [address for address, question in machine.asked if b"Hu5h" in question] == list(RedisCollector.sockets)
+
+
+async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSWORD, "Hü5h")
+    machine = Asked(())
+    collector = collector_of(machine, "unix:/run/x.sock", "db:6379")
+    collector.start(1.0)
+    assert [page.url for page in collector.pages] == ["/run/x.sock", "db:6379"]
+    page = await collector.fetch("db:6379", 1.0)
+    assert collector.records(page, 5.0)[0].at == 5.0
+    assert machine.asked == [("db:6379", "*2\r\n$4\r\nAUTH\r\n$5\r\nHü5h\r\n".encode() + question(""))]

@@ -1,0 +1,84 @@
+"""What is said of databases and caches: how full they are, and in reports."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from loadtop.model.server import ServerReading, ServiceState
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import ServerRates
+from loadtop.servers.kind import Kind
+from loadtop.servers.redis.kind import REDIS
+from loadtop.servers.redis.record import RedisStatus
+from tests.unit.interval import host
+
+CACHE = RedisStatus("db:6379", "7.0.15", 12, 3, 1000, 7, 5000, 0, 100.0, port=6379, uptime_s=9)
+RATES: dict[str, dict[str, float | None]] = {"redis": {"commands": 50.0, "rejected": 0.0, "cpu": 41.25}}
+
+
+def view_of(reading: ServerReading, kind: Kind[Any], **changes: float | None) -> HostView:
+    rates = ServerRates(reading, {**RATES[kind.name], **changes})
+    return host(servers={kind.name: (rates,)})
+
+
+def state_of(reading: ServerReading, kind: Kind[Any], **changes: float | None) -> ServiceState:
+    (state,) = view_of(reading, kind, **changes).services()
+    return state
+
+
+def test_only_databases_and_caches_are_services() -> None:
+    from loadtop.servers.nginx.record import NginxStatus
+
+    page = NginxStatus("u", 9, 0, 9, 0, accepts=100, handled=100, requests=0)
+    assert host(servers={"nginx": (ServerRates(page, {}),)}).services() == ()
+    assert replace(host(), rates=None).services() == ()
+
+
+def test_what_redis_says_of_itself() -> None:
+    assert state_of(CACHE, REDIS) == ServiceState(
+        kind="redis", address="db:6379", port=6379, connected=12, connection_limit=1000, thread_pct=41.25
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates", "full"),
+    [
+        ({}, {}, False),
+        ({"clients": 949}, {}, False),
+        ({"clients": 950}, {}, True),
+        ({}, {"cpu": 94.9}, False),
+        ({}, {"cpu": 95.0}, True),
+        ({}, {"cpu": None}, False),
+        ({}, {"rejected": 0.5}, True),
+        ({"refuses": True, "clients": None}, {"cpu": None, "rejected": None}, True),
+        ({"clients": None}, {}, False),
+        ({"max_clients": 0}, {}, False),
+    ],
+)
+def test_a_full_redis(changes: dict[str, Any], rates: dict[str, float | None], full: bool) -> None:
+    state = state_of(replace(CACHE, **changes), REDIS, **rates)
+    assert (state.is_full, state.waits_for_locks) == (full, False)
+
+
+@pytest.mark.parametrize(
+    ("waits", "running", "locked"), [(None, 5, False), (0, 0, False), (1, 3, False), (2, 4, True), (1, None, True)]
+)
+def test_sessions_that_wait_for_locks(waits: int | None, running: int | None, locked: bool) -> None:
+    state = ServiceState(kind="mysql", address="a", lock_waits=waits, running=running)
+    assert state.waits_for_locks is locked
+
+
+def test_redis_in_words() -> None:
+    assert str(REDIS.seen((CACHE,))) == "Redis 7.0.15, maxclients 1000 (db:6379)"
+    assert str(REDIS.seen((RedisStatus("db:1"),))) == "Redis -, maxclients - (db:1)"
+    assert REDIS.brief([ServerRates(CACHE, RATES["redis"])]) == " redis 50/s"
+    assert REDIS.brief([ServerRates(CACHE, {"commands": None})]) == ""
+    assert dict(REDIS.settings((CACHE, RedisStatus("b")))) == {"redis db:6379 maxclients": "1000"}
+
+
+def test_metrics_of_redis() -> None:
+    view = view_of(CACHE, REDIS)
+    found = {metric.name.partition(".")[2]: metric.read(view) for metric in REDIS.metrics}
+    assert found == {"commands_s": 50.0, "cpu_pct": 41.25, "clients": 12, "blocked": 3, "slowlog": 7}
+    assert {metric.read(host()) for metric in REDIS.metrics} == {None}
