@@ -49,9 +49,9 @@ def _refine(runs: Sequence[Run], by: By | None) -> None:
         points = sum(at - run.series.began <= end for at in run.series.at)
         if run.series.width > 1 and points < FEW:
             beginning = SeriesTotals()
-            run.beginning = beginning.series
             with opened(run.path) as session:
                 for snapshot in snapshots(session.frames()):
-                    if beginning.series.duration >= end:
+                    if beginning.duration >= end:
                         break
                     beginning.add(snapshot)
+            run.beginning = beginning.series

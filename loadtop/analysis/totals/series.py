@@ -1,9 +1,10 @@
 """The metrics of a test over time, in bounded memory however long it was: for charts and for comparisons."""
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from math import isnan
+from dataclasses import dataclass, field, replace
+from math import isnan, nan
 
 from loadtop.analysis.statistic import Statistic
 from loadtop.analysis.totals.settings import LOAD
@@ -68,15 +69,32 @@ class Series:
 
 
 class SeriesTotals:
+    """Values are kept as arrays of numbers, with NaN for what was not measured: lists of floats take four times as much
+    memory, which grows until there are :data:`POINTS`."""
+
     def __init__(self) -> None:
-        self.series = Series()
+        self._series = Series()  # without its values
+        self._values = defaultdict[str, dict[str, "array[float]"]](dict)
         self._most = POINTS
         self._newest = defaultdict[Key, Statistic](Statistic)  # what is in the newest point
         self._before: LoadSample | None = None
         self._seconds = 0.0  # how long load ran in the newest interval
 
+    @property
+    def series(self) -> Series:
+        """All that was added so far."""
+        values = {
+            of: {name: [None if isnan(value) else value for value in found] for name, found in known.items()}
+            for of, known in self._values.items()
+        }
+        return replace(self._series, values=values)
+
+    @property
+    def duration(self) -> float:
+        return self._series.duration
+
     def add(self, snapshot: Snapshot) -> None:
-        load, series = snapshot.load, self.series
+        load, series = snapshot.load, self._series
         loaded = counts(load, self._before)
         if loaded and not any(series.loaded):
             series.began = series.at[-1] if series.at else 0.0
@@ -94,7 +112,7 @@ class SeriesTotals:
 
     def _make_room(self, step: int, loaded: bool) -> None:
         """Put an interval into the last point, or begin a point for it."""
-        series = self.series
+        series = self._series
         if not self._has_room(step, loaded) and len(series.at) >= self._most:
             self._halve()
         if self._has_room(step, loaded):
@@ -104,13 +122,13 @@ class SeriesTotals:
         series.steps.append(step)
         series.loaded.append(loaded)
         series.counts.append(1)
-        for known in series.values.values():
+        for known in self._values.values():
             for values in known.values():
-                values.append(None)
+                values.append(nan)
         self._newest.clear()
 
     def _has_room(self, step: int, loaded: bool) -> bool:
-        series = self.series
+        series = self._series
         last = len(series.at) - 1
         if last < 0 or self._is_first(last):
             return False
@@ -118,7 +136,7 @@ class SeriesTotals:
 
     def _is_first(self, point: int) -> bool:
         """Whether a step, or the load, begins or ends with this point."""
-        steps, loaded, before = self.series.steps, self.series.loaded, point - 1
+        steps, loaded, before = self._series.steps, self._series.loaded, point - 1
         return before < 0 or steps[point] != steps[before] or loaded[point] != loaded[before]
 
     def _read(self, snapshot: Snapshot, loaded: bool, weight: float) -> None:
@@ -126,7 +144,7 @@ class SeriesTotals:
         if load is not None:
             if loaded and not load.state.ended:
                 text = f"{load.rate:g}/s" if load.rate is not None else f"c={load.concurrency}"
-                self.series.loads.setdefault(_bounded(load.step), text)
+                self._series.loads.setdefault(_bounded(load.step), text)
             for name, read in _READ.items():
                 self._put((LOAD, name), read(snapshot.measured), weight)
             rates = snapshot.measured.load_rates
@@ -142,19 +160,19 @@ class SeriesTotals:
         if value is None or isnan(value) or not weight:
             return
         of, name = key
-        known = self.series.values.setdefault(of, {})
+        known = self._values[of]
         if name not in known:
-            known[name] = [None] * len(self.series.at)
+            known[name] = array("d", [nan]) * len(self._series.at)
         statistic = self._newest[key]
         statistic.add(value, weight)
-        known[name][-1] = statistic.highest if name in PEAKS else statistic.mean
+        known[name][-1] = statistic.highest if name in PEAKS else statistic.total / statistic.count
 
     def _halve(self) -> None:
         """Make one point of every two. With very many steps that frees little, so more points are allowed then."""
-        series, pairs = self.series, list(self._pairs())
-        for known in series.values.values():
+        series, pairs = self._series, list(self._pairs())
+        for known in self._values.values():
             for name, values in known.items():
-                known[name] = [self._joined(values, i, j, peak=name in PEAKS) for i, j in pairs]
+                known[name] = array("d", (self._joined(values, i, j, peak=name in PEAKS) for i, j in pairs))
         series.at = [series.at[j] for _, j in pairs]
         series.counts = [sum(series.counts[i : j + 1]) for i, j in pairs]
         series.steps = [series.steps[i] for i, _ in pairs]
@@ -164,16 +182,16 @@ class SeriesTotals:
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
         """The points that become one, first and last: neighbours within a step, but for its first."""
-        i, end = 0, len(self.series.at)
+        i, end = 0, len(self._series.at)
         while i < end:
             alone = self._is_first(i) or i + 1 == end or self._is_first(i + 1)
             yield i, i if alone else i + 1
             i += 1 if alone else 2
 
-    def _joined(self, values: Sequence[float | None], i: int, j: int, *, peak: bool) -> float | None:
-        one, other, counts = values[i], values[j], self.series.counts
-        if i == j or one is None or other is None:
-            return other if one is None else one
+    def _joined(self, values: Sequence[float], i: int, j: int, *, peak: bool) -> float:
+        one, other, counts = values[i], values[j], self._series.counts
+        if i == j or isnan(one) or isnan(other):
+            return other if isnan(one) else one
         if peak:
             return max(one, other)
         return (one * counts[i] + other * counts[j]) / (counts[i] + counts[j])
