@@ -8,6 +8,7 @@ of the tested port, nothing is said. Connections can be short, so that what was 
 import asyncio
 import contextlib
 import re
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
@@ -21,6 +22,7 @@ from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
 SOON_S, AGAIN_S = 1.0, 30.0  # between looks, while the tested port has no connections or more is found, and then
+LONG_S = 1.0  # a look that takes as long is expensive there, and not repeated soon
 LEAST_LOOKS = 3  # while it has connections, which may all be short
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
@@ -66,6 +68,7 @@ class RequestPath:
             await self._follow_sockets()
 
     async def _follow_sockets(self) -> None:
+        began = time.monotonic()
         found = await self._sockets()
         if found is None:
             self._settled = False
@@ -74,7 +77,8 @@ class RequestPath:
         self._follow(listening, asked, own)
         places = self._follow(listening, {**asked, **await self._asked_now()}, own)
         self._looks += 1
-        self._settled = self._looks >= LEAST_LOOKS and places <= self._places
+        told_all = self._looks >= LEAST_LOOKS and places <= self._places
+        self._settled = told_all or time.monotonic() - began > LONG_S
         self._places |= places
         await self._looked()
 

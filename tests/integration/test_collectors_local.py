@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -17,9 +18,11 @@ import pytest
 
 from collectors.linux.machine import LinuxMachine
 from collectors.machine import Machine
+from collectors.parsing import MOST_DEVICES
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
+from collectors.transport.shell.frames import far_script
 from collectors.transport.sock_diag import listeners, open_sockets
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, Process, State
 from tests.servers.program import find_program
@@ -111,6 +114,25 @@ def test_listening_sockets_and_their_queues() -> None:
             _, queue, limit, local, *_ = line.split()
             if local.endswith(f":{server.getsockname()[1]}"):
                 assert ours[local] == [queue, limit]
+
+
+def test_so_many_listening_sockets_are_told_here_and_there() -> None:
+    """Anyone can open 100,000 of them."""
+    perl = far_script("key").rpartition("perl -e '")[2].partition("'")[0]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.ExitStack() as opened:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(MOST_DEVICES + 10):
+            opened.enter_context(socket.create_server(("127.0.0.9", 0)))
+        orders = "0\nkey\nkey p m1\nkey p m2\n"
+        program = find_program("perl", install="apt-get install perl")
+        there = subprocess.run([program, "-e", perl], input=orders, capture_output=True, text=True, check=True).stdout
+        _, first, second = there.split("\n#")
+        ours = [line for line in listeners().splitlines() if " 0.0.0.0:*" in line]
+        assert len(ours) == MOST_DEVICES
+        for told in (first, second):
+            assert MOST_DEVICES <= told.count("LISTEN") <= 2 * MOST_DEVICES
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,11 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
         reading = await transport.read(Request(tuple(map(Wanted, ("/proc/none", mine, "/proc/loadavg")))))
         assert reading.files["/proc/none"] == Missing("no such file")
         assert "\0" in str(reading.files[mine])
-        with socket.create_server(("127.0.0.1", 0)) as held:
+        forged = ("x socket:[7]", "x -> socket:[7]", "x\nl 1 0 0 64 Nov 23 01:11 5 -> socket:[7]")
+        with contextlib.ExitStack() as opened:
+            held = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+            for name in forged:
+                opened.enter_context((tmp_path / name).open("w"))
             wanted = holders((os.fstat(held.fileno()).st_ino, 7))
             text = (await transport.read(Request((wanted,)))).files[wanted.path]
             assert parse_holders(text) == {os.fstat(held.fileno()).st_ino: {os.getpid()}}

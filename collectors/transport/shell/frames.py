@@ -15,7 +15,7 @@ from collectors.errors import TransportError
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
-from collectors.parsing import count_or_none, decimal, pids
+from collectors.parsing import MOST_DEVICES, count_or_none, decimal, pids
 
 UPTIME = "/proc/uptime"
 SILENCE_S = 60
@@ -44,7 +44,7 @@ def far_script(key: str) -> str:
     read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(SILENCE_S))
-    script = script.replace("@TIME_WAIT@", TIME_WAIT)
+    script = script.replace("@TIME_WAIT@", TIME_WAIT).replace("@DEVICES@", str(MOST_DEVICES))
     return script.replace("@KEY@", key)
 
 

@@ -97,12 +97,13 @@ while read -r $patience order rest; do
     h) within 2 head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     c) within 2 sh -c "$regular" sh $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     d) within 1 ls -ln "$rest" 2>&1 | head -c @LIMIT@; echo ;;
-    q) within 2 ss -ltnH 2>&1 ;;
-    # which processes hold sockets: a process and a socket a line
-    o) (set +f; within 4 ls -ln [0-9]*/fd 2>&1) | awk -v "inodes=$rest" '
+    q) within 2 ss -ltnH 2>&1 | head -n @DEVICES@ ;;
+    # which processes hold sockets: a process and a socket a line. Anyone can open millions of files, for which a second
+    # of a processor is spent, and give one a name that looks like another line.
+    o) (set +f; ulimit -t 1; export QUOTING_STYLE=escape TIME_STYLE=locale; within 4 ls -ln [0-9]*/fd 2>&1) | awk -v "inodes=$rest" '
         BEGIN { many = split(inodes, inode, " "); for (i = 1; i <= many; i++) wanted["socket:[" inode[i] "]"] }
         /^[0-9]+\/fd:$/ { pid = $1 + 0 }
-        $NF in wanted { print pid, $NF }' ;;
+        /^l/ && NF <= 11 && $(NF - 1) == "->" && $NF in wanted { print pid, $NF }' ;;
     # a table of sockets without those in TIME_WAIT
     v) set -- $rest; within 2 awk '$4 != "@TIME_WAIT@"' "$2" 2>&1 | head -c "$1" ;;
     # queueing disciplines, and the classes of those of HTB, where there is a tc

@@ -11,6 +11,7 @@ import pytest
 from collectors.errors import TransportError
 from collectors.linux import sockets
 from collectors.machine import IDLE_EVERY, Missing, Request, Wanted
+from collectors.transport import files
 from collectors.transport.local import LocalTransport
 
 
@@ -40,6 +41,30 @@ async def test_who_holds_a_socket(root: Path, transport: LocalTransport) -> None
     wanted = sockets.holders((71, 72, 73))
     text = (await transport.read(Request((wanted,)))).files[wanted.path]
     assert sockets.parse_holders(text) == {71: {1}, 72: {20}}
+
+
+async def test_names_of_open_files_are_no_sockets(root: Path, transport: LocalTransport) -> None:
+    (root / "proc" / "20" / "fd").mkdir()
+    for number, end in enumerate("\n\v\x1c\u2028 "):
+        (root / "proc" / "20" / "fd" / str(number)).symlink_to(f"/x{end}socket:[71]")
+    wanted = sockets.holders((71,))
+    assert (await transport.read(Request((wanted,)))).files[wanted.path] == ""
+
+
+async def test_open_files_are_looked_through_up_to_a_limit(
+    root: Path, transport: LocalTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of the second process that would be one too many for it, and all those of the third, are left out."""
+    monkeypatch.setattr(files, "_LINKS_OF_ONE", 3)
+    monkeypatch.setattr(files, "_MOST_LINKS", 5)
+    for pid in (1, 20, 300):
+        (root / "proc" / str(pid) / "fd").mkdir()
+        for number in range(4 if pid == 20 else 2):
+            (root / "proc" / str(pid) / "fd" / str(number)).symlink_to(f"socket:[{pid}{number}]")
+    wanted = sockets.holders(int(f"{pid}{number}") for pid in (1, 20, 300) for number in range(4))
+    text = (await transport.read(Request((wanted,)))).files[wanted.path]
+    found = sockets.parse_holders(text)
+    assert (len(found), {pid for pids in found.values() for pid in pids}) == (5, {1, 20})
 
 
 async def test_sockets_in_time_wait_are_left_out(root: Path, transport: LocalTransport) -> None:
