@@ -152,7 +152,8 @@ def _loads(plan: ExperimentPlan) -> list[Options]:
 
 
 def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult]) -> None:
-    """Print the table, and write it to files beside the recordings."""
+    """Print the table, and write it to files beside the recordings; made anew, so that nothing is written through a
+    link."""
     found = table.rows(plan, results)
     for name, content in (
         ("table.txt", table.text(plan, found)),
@@ -160,7 +161,10 @@ def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult
         ("table.csv", table.as_csv(found)),
         ("table.json", json.dumps(table.as_json(plan, found), indent=1) + "\n"),
     ):
-        (file.directory / name).write_text(content, encoding="utf-8")
+        path = file.directory / name
+        path.unlink(missing_ok=True)
+        with path.open("x", encoding="utf-8") as written:
+            written.write(content)
     print(table.text(plan, found), end="", flush=True)
     where = tr("Recordings and tables (txt, md, csv, json) are in {directory}", directory=file.directory)
     print(f"\n{where}", file=sys.stderr)

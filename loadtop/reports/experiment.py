@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
 from loadtop.i18n import Message, Translatable, figure, pad, plain, tr, width
+from loadtop.reports.export.tables import not_computed
 
 SCHEMA = "loadtop.experiment/1"
 
@@ -162,12 +163,13 @@ def markdown(plan: ExperimentPlan, found: Sequence[Row]) -> str:
 
 
 def as_csv(found: Sequence[Row]) -> str:
-    """Every column, a line per row; what was not measured is empty."""
+    """Every column, a line per row; what was not measured is empty. No text is one that a spreadsheet would compute."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([name for name, _, _ in COLUMNS])
     for row in found:
-        writer.writerow([_rounded(read(row)) for _, _, read in COLUMNS])
+        cells = (_rounded(read(row)) for _, _, read in COLUMNS)
+        writer.writerow([not_computed(cell) if isinstance(cell, str) else cell for cell in cells])
     return out.getvalue()
 
 

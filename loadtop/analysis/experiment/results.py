@@ -7,12 +7,18 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from loadtop.analysis.experiment.plan import Cell
 from loadtop.analysis.statistic import Json
 from loadtop.model.server import Role
 from loadtop.servers.registry import KINDS
 
 WEB = next(kind for kind in KINDS if kind.role is Role.WEB)  # whose workers httpd_running and busy show
+
+
+MOST_BYTES = 1 << 26  # of the file: a cell takes 700
+LONGEST, GREATEST = 1000, 1e15  # text and number in it
 
 
 def _figure(*place: str) -> Any:
@@ -88,8 +94,14 @@ def _at(tree: Any, place: Sequence[str]) -> Any:
     return tree
 
 
+def _is_in_range(result: CellResult) -> bool:
+    values = asdict(result).values()
+    return all(len(each) <= LONGEST if isinstance(each, str) else abs(each or 0) <= GREATEST for each in values)
+
+
 class ResultFile:
-    """``cells.jsonl`` in the directory of an experiment. A line that was cut off by a crash is left out."""
+    """``cells.jsonl`` in the directory of an experiment. A line that is not a result is left out: it was cut off by a
+    crash, or somebody else wrote it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -97,16 +109,19 @@ class ResultFile:
 
     def read(self) -> dict[str, CellResult]:
         try:
-            lines = self.file.read_text(encoding="utf-8").splitlines()
+            descriptor = os.open(self.file, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for a writer
         except FileNotFoundError:
             return {}
+        with os.fdopen(descriptor, "rb") as file:
+            lines = file.read(MOST_BYTES).splitlines()
         found: dict[str, CellResult] = {}
         for line in lines:
             try:
-                result = CellResult(**json.loads(line))
-            except (ValueError, TypeError):
+                result = msgspec.json.decode(line, type=CellResult)
+            except (msgspec.MsgspecError, RecursionError):
                 continue
-            found[result.key] = result
+            if _is_in_range(result):
+                found[result.key] = result
         return found
 
     def add(self, result: CellResult) -> None:

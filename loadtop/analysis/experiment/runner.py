@@ -5,6 +5,7 @@ The commands of a PLAN run locally or over SSH, within a time limit; the output 
 
 import asyncio
 import os
+import re
 import signal
 import tempfile
 import time
@@ -12,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
 from loadtop.analysis.experiment.results import CellResult, ResultFile
@@ -21,6 +23,9 @@ from loadtop.pipeline.feed import Command, Feed
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails
+MOST_LINES = 200  # in which the status of a server's answer must come
+
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})\b", re.ASCII)
 
 Show = Callable[[Snapshot], None]
 Measure = Callable[[Cell], Awaitable[CellResult | None]]  # runs the test of a cell; None where it was cut short
@@ -83,7 +88,7 @@ async def wait_until_ready(ready: str, *, place: str | None, directory: Path, se
     while True:
         left = deadline - asyncio.get_running_loop().time()
         if ready.startswith(("http://", "https://")):
-            said = await asyncio.to_thread(_answer, ready, max(0.5, min(5.0, left)))
+            said = await _refusal(ready, max(0.5, min(5.0, left)))
         else:
             try:
                 await run_commands([ready], place=place, directory=directory, seconds=max(0.5, left))
@@ -98,19 +103,36 @@ async def wait_until_ready(ready: str, *, place: str | None, directory: Path, se
         await asyncio.sleep(0.1)
 
 
-def _answer(url: str, seconds: float) -> str:
-    import urllib.error
-    import urllib.request
-
-    # The server itself is asked, whatever proxy the environment names.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+async def _refusal(url: str, seconds: float) -> str:
+    """Why the server at a URL is not ready; empty if it is. It can say anything, for as long as it likes."""
+    parts = urlsplit(url)
+    secure, host = parts.scheme == "https", parts.netloc.rpartition("@")[2]
+    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
     try:
-        with opener.open(url, timeout=seconds):
-            return ""
-    except urllib.error.HTTPError as error:
-        return "" if error.code < 500 else f"it answers with {error.code}"
-    except (OSError, ValueError) as error:
+        port = parts.port or (443 if secure else 80)
+        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("ascii")
+    except ValueError as error:
         return str(error)
+    try:
+        async with asyncio.timeout(seconds):
+            reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=secure or None)
+            try:
+                writer.write(request)
+                for _ in range(MOST_LINES):  # of interim responses, which may come first
+                    status = _STATUS.match(await reader.readline())
+                    if status is not None and status[1] >= b"200":
+                        return "" if status[1] < b"500" else f"it answers with {status[1].decode()}"
+            finally:
+                writer.close()
+    except TimeoutError:
+        return f"it does not answer within {seconds:.1f} s"
+    except ConnectionError as error:  # asyncio names the call that failed, not why
+        return os.strerror(error.errno) if error.errno else str(error)
+    except OSError as error:
+        return str(error)
+    except ValueError:  # a line longer than any
+        pass
+    return "its answer is not one of HTTP"
 
 
 @dataclass(frozen=True, slots=True)

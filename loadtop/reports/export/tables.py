@@ -316,12 +316,17 @@ def csv_line(row: Sequence[Cell]) -> str:
     return ",".join(map(_csv_cell, row)) + "\r\n"
 
 
+def not_computed(text: str) -> str:
+    """A text as a cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 def _csv_cell(value: Cell) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        text = value.replace('"', '""')
-        return f'"\'{text}"' if value.startswith(FORMULA) else f'"{text}"'
+        text = not_computed(value).replace('"', '""')
+        return f'"{text}"'
     return repr(int(value) if isinstance(value, bool) else value)
 
 

@@ -1,5 +1,7 @@
 """The cells gone through: in order, only the missing ones, and what becomes of a variant that cannot be applied."""
 
+import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,6 +79,29 @@ async def test_a_line_that_was_cut_off_is_measured_again(plan: ExperimentPlan, a
     assert len(again.results_file.read()) == 8
 
 
+async def test_results_that_somebody_made_up_are_left_out(plan: ExperimentPlan, a_result: AResult) -> None:
+    file = ResultFile(plan.file.parent / "results")
+    good = a_result(plan.cells()[0])
+    file.add(good)
+    line = file.file.read_text()
+    made_up = (
+        line.replace('"rps": 100.0', '"rps": "many"'),
+        line.replace('"rps": 100.0', '"rps": 1e308'),
+        line.replace('"requests": 1000', f'"requests": {"9" * 5000}'),
+        line.replace('"bottleneck": "none"', f'"bottleneck": "{"x" * 2000}"'),
+        "[" * 100_000 + "\n",
+        "\udcff\n",
+    )
+    file.file.write_text("".join(made_up) + line, encoding="utf-8", errors="surrogateescape")
+    assert file.read() == {good.key: good}
+
+
+def test_a_pipe_in_the_place_of_results_is_not_waited_for(tmp_path: Path) -> None:
+    file = ResultFile(tmp_path)
+    os.mkfifo(file.file)
+    assert file.read() == {}
+
+
 async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: ExperimentPlan, a_result: AResult) -> None:
     (plan.file.parent / "broken").touch()
     lab = Lab(plan, a_result)
@@ -107,6 +132,36 @@ async def test_readiness(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"not ready after 0\.3 s") as error:
         await wait_until_ready("http://127.0.0.1:9/", place=None, directory=tmp_path, seconds=0.3)
     assert "refused" in error.value.output
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 302 Found\r\nLocation: file:///\r\n\r\n", ""),
+        (b"HTTP/1.1 100 Continue\r\nX: HTTP/1.1 500\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", ""),
+        (b"HTTP/1.1 503 Busy\r\n\r\n", "it answers with 503"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 100_000, "its answer is not one of HTTP"),
+        (b"x" * 200_000, "its answer is not one of HTTP"),
+        (b"", "its answer is not one of HTTP"),
+    ],
+)
+async def test_a_server_that_is_asked_whether_it_is_ready_can_say_anything(
+    answer: bytes, said: str, tmp_path: Path
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    ready = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/page?a=b"
+    async with server:
+        if said:
+            with pytest.raises(CommandError) as error:
+                await wait_until_ready(ready, place=None, directory=tmp_path, seconds=0.1)
+            assert said in error.value.output
+        else:
+            await wait_until_ready(ready, place=None, directory=tmp_path, seconds=5)
 
 
 def test_far_commands_go_through_ssh() -> None:

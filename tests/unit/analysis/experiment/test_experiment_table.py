@@ -81,3 +81,9 @@ def test_hostile_names_are_made_safe(plan: ExperimentPlan, results: dict[str, Ce
     for text in (table.text(hostile, rows), table.markdown(hostile, rows)):
         assert "\x1b" not in text
     assert "x\\|" in table.markdown(hostile, rows)
+
+
+def test_a_spreadsheet_computes_no_name(plan: ExperimentPlan, results: dict[str, CellResult]) -> None:
+    rows = [replace(row, variant="=1+1", url_name="@x") for row in table.rows(plan, results)]
+    for row in csv.DictReader(io.StringIO(table.as_csv(rows))):
+        assert (row["variant"], row["url"]) == ("'=1+1", "'@x")
