@@ -11,6 +11,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import islice
 
 from collectors.background import Search
 from collectors.errors import ParseError, TransportError
@@ -35,11 +36,15 @@ _INTO_CONTAINERS = re.compile(r"docker-proxy|rootless(?:port|kit).{0,9}|slirp4ne
 class RequestPath:
     """``known``: whether it is known who takes the requests for ``target_urls``; a ``stranger`` is no server of a known
     kind. ``reached`` are the processes that serve them and those from which these descend, ``services`` those of no
-    known kind. ``leaves``: it may lead to another machine, or into a container."""
+    known kind. ``leaves``: it may lead to another machine, or into a container. ``asked`` are the places that processes
+    on it ask, by their distance from the tested port: those of services of no known kind and of other machines, with
+    the names of the processes that listen there in ``listeners``, where these are known."""
 
     def __init__(self, machine: Machine, target_urls: Sequence[str], looked: Callable[[], Awaitable[None]]) -> None:
         self.known = self.stranger = self.leaves = False
         self.reached = self.services = frozenset[int]()
+        self.asked: Mapping[Endpoint, int] = {}
+        self.listeners: Mapping[Endpoint, str] = {}
         self._machine = machine
         self._target_urls = target_urls
         self._ports = frozenset(map(port_of, target_urls))
@@ -55,6 +60,11 @@ class RequestPath:
     def look(self) -> None:
         if self._target_urls:
             self._search.go_on(found=self._settled)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known who takes the requests, and the last looks found nothing new."""
+        return self.known and self._settled
 
     @property
     def problem(self) -> Message | None:
@@ -128,7 +138,34 @@ class RequestPath:
         self.known = self.stranger or bool(groups - {OTHER, LOADTOP})
         others = (pid for pid, lineage in lineages.items() if lineage[0].group == OTHER)
         self.services = frozenset(others if self.known else ())
+        if self.known:
+            self._name_asked(first, listening, asked, own)
         return places
+
+    def _name_asked(
+        self,
+        asking: frozenset[int],
+        listening: Mapping[int, set[Endpoint]],
+        asked: Mapping[int, set[Endpoint]],
+        own: frozenset[str],
+    ) -> None:
+        """Learn who is asked, from the tested port on. Servers of known kinds are on the way: their own figures say
+        more. What was found stays found, as connections can be short."""
+        reached, depths, names, depth = asking, dict(self.asked), dict(self.listeners), 1
+        while asking:
+            askers = [pid for pid in asked if not asking.isdisjoint((pid, *self._pids(pid)))]
+            after = frozenset[int]()
+            for place in {place for pid in askers for place in asked[pid]}:
+                pids = behind(listening, (place,)) if _is_own(place, own) else frozenset[int]()
+                after |= pids
+                members = [lineage[0] for pid in pids if (lineage := self._machine.lineage(pid))]
+                if all(member.group == OTHER for member in members):
+                    depths.setdefault(place, depth)
+                    if members:
+                        names[place] = members[0].name
+            asking, reached, depth = after - reached, reached | after, depth + 1
+        self.asked = dict(islice(depths.items(), MOST_SOCKETS))
+        self.listeners = names
 
     def _pids(self, pid: int) -> tuple[int, ...]:
         return tuple(each.pid for each in self._machine.lineage(pid))

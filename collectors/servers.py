@@ -14,6 +14,7 @@ from collectors.php_fpm.collector import FpmCollector
 from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
+from collectors.waits import Waits
 from loadtop.model import HostSample, Role
 
 COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: one line each
@@ -44,6 +45,7 @@ class Servers:
         self._collectors = [
             each(machine, status_urls.get(each.kind.name, ()), self._under_test, find=find) for each in COLLECTORS
         ]
+        self._waits = Waits(machine, target_urls if wanted else (), self._under_test.path, self._under_test.ports)
 
     def start(self, interval_s: float) -> None:
         for collector in self._collectors:
@@ -80,9 +82,10 @@ class Servers:
             replace(found, reason=note) if note and found.collector == "cgroup" and not found.reason else found
             for found in sample.outcomes
         )
-        outcomes = (*noted, *(outcome for _, outcome in read.values()))
+        peers, locks, waits = self._waits.collect(sample)
+        outcomes = (*noted, *waits, *(outcome for _, outcome in read.values()))
         servers = {name: records for name, (records, _) in read.items() if records}
-        return replace(sample, outcomes=outcomes, servers=servers)
+        return replace(sample, outcomes=outcomes, servers=servers, peers=peers, locks=locks)
 
     async def close(self) -> None:
         await self._under_test.close()

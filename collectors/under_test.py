@@ -70,6 +70,13 @@ class UnderTest:
             found = its
         return found[0] if len(found) == 1 else None
 
+    def ports(self) -> frozenset[int]:
+        """Where the web servers listen that are not set aside, as far as that is known."""
+        tested = {pid for kind in self._web for pid in self._machine.tested(kind.group)}
+        return frozenset(
+            place.port for pid, server in self._servers.items() if pid in tested for place in server.endpoints
+        )
+
     @property
     def note(self) -> Message | None:
         return self._search.problem or self.path.problem or note(self._servers, self._unknown)

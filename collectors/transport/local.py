@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux.peers import CLOCKS
 from collectors.linux.queueing import QDISCS
 from collectors.linux.sockets import LISTENERS, held, opened
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
@@ -19,9 +20,9 @@ from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
 from collectors.transport import rtnetlink, sock_diag
 from collectors.transport.exchange import StatusClient, exchange
+from collectors.transport.tcp_clocks import TcpClocks
 
 _STAT_BYTES = 4096
-_OF_THE_KERNEL = {LISTENERS: sock_diag.listeners, QDISCS: rtnetlink.disciplines}
 _NEW_THREADS = 500  # that are read of a process before it is known how many it has: anyone can start thousands
 
 
@@ -38,6 +39,12 @@ class LocalTransport:
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
         self._waits_read: dict[int, str] = {}
+        self._clocks = TcpClocks()
+        self._of_the_kernel = {
+            LISTENERS: sock_diag.listeners,
+            QDISCS: rtnetlink.disciplines,
+            CLOCKS: self._clocks.text,
+        }
         self._client = StatusClient()
         self.fetch, self.ask = self._client.get, exchange
 
@@ -56,6 +63,7 @@ class LocalTransport:
             ) from error
 
     async def close(self) -> None:
+        self._clocks.close()
         await self._client.close()
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._pss_reader.shutdown(wait=False, cancel_futures=True)
@@ -105,7 +113,7 @@ class LocalTransport:
         return "".join(f"{task} {text}" for task, text in texts.items() if isinstance(text, str))
 
     def _text(self, wanted: Wanted) -> str | Missing:
-        ask = _OF_THE_KERNEL.get(wanted.path)
+        ask = self._of_the_kernel.get(wanted.path)
         if ask is None or self._root:
             return text_of(wanted, self._root)
         try:

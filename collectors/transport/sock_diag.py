@@ -16,7 +16,8 @@ from typing import NamedTuple
 from collectors.linux.sockets import TABLES, TIME_WAIT
 from collectors.parsing import MOST_DEVICES, hexadecimal
 
-_FAMILIES = dict(zip((each.path for each in TABLES), (socket.AF_INET, socket.AF_INET6), strict=True))
+FAMILIES = (socket.AF_INET, socket.AF_INET6)
+_FAMILIES = dict(zip((each.path for each in TABLES), FAMILIES, strict=True))
 _SOCK_DIAG = 4
 _BY_FAMILY = 20
 _ERROR, _DONE = 2, 3
@@ -25,6 +26,11 @@ _LISTEN = 1 << 10
 _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
 _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBxI48x")
+_ESTABLISHED = 1 << 1
+_INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
+_ATTRIBUTE = struct.Struct("=HH")
+_ENDS = struct.Struct("=4x2s2s16s16s24xI")  # of struct inet_diag_msg: ports, addresses, user
+_CLOCKS = struct.Struct("=44xI4xI96xII")  # of struct tcp_info; its last two fields came with Linux 4.6
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 _TIMEOUT_S = 1.0
 _HEAD = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n"
@@ -49,6 +55,21 @@ class _Socket(NamedTuple):
     inode: int
 
 
+class Connection(NamedTuple):
+    """An established connection with its clocks: ms since data was last sent and received, and data segments in both
+    directions. Addresses are packed: 4 bytes, or 16."""
+
+    address: bytes
+    port: int
+    remote_address: bytes
+    remote_port: int
+    user: int
+    sent_ms: int
+    received_ms: int
+    segments_in: int
+    segments_out: int
+
+
 def listeners() -> str:
     """The text that ``ss -ltnH`` prints, of :data:`MOST_DEVICES` sockets of each family: anyone can open 100,000.
 
@@ -68,8 +89,56 @@ def open_sockets(table: str, limit: int) -> str:
     return text[:limit]
 
 
+def listening_ports() -> frozenset[int]:
+    """The TCP ports on which somebody listens. Raises ``OSError`` as :func:`listeners` does."""
+    return frozenset(int.from_bytes(each.port, "big") for family in FAMILIES for each in _dump(family, _LISTEN))
+
+
+def connections() -> Iterator[Connection]:
+    """The established connections of which the kernel tells clocks. Raises ``OSError`` as :func:`listeners` does."""
+    head = _HEADER.size
+    for family in FAMILIES:
+        for message in _messages(family, _ESTABLISHED, _ASK_INFO):
+            port, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
+            at = head + _MESSAGE.size
+            while at + _ATTRIBUTE.size <= len(message):
+                length, kind = _ATTRIBUTE.unpack_from(message, at)
+                if kind == _INFO and length >= _ATTRIBUTE.size + _CLOCKS.size:
+                    yield Connection(
+                        _plain(family, address),
+                        int.from_bytes(port, "big"),
+                        _plain(family, remote_address),
+                        int.from_bytes(remote_port, "big"),
+                        user,
+                        *_CLOCKS.unpack_from(message, at + _ATTRIBUTE.size),
+                    )
+                    break
+                at += max(_ATTRIBUTE.size, (length + 3) & ~3)
+
+
+_MAPPED = bytes(10) + b"\xff\xff"
+
+
+def _plain(family: int, address: bytes) -> bytes:
+    """The packed address: that of IPv4 where a socket of IPv6 has one."""
+    if family == socket.AF_INET:
+        return address[:4]
+    return address[12:] if address.startswith(_MAPPED) else address
+
+
+def shown(address: bytes, port: int) -> str:
+    """``ADDRESS:PORT`` of a packed address, in brackets where it is one of IPv6."""
+    text = str(ipaddress.ip_address(address))
+    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+
+
 def _dump(family: int, states: int) -> Iterator[_Socket]:
-    request = _REQUEST.pack(family, socket.IPPROTO_TCP, 0, states)
+    for message in _messages(family, states):
+        yield _Socket(*_MESSAGE.unpack_from(message, _HEADER.size))
+
+
+def _messages(family: int, states: int, extensions: int = 0) -> Iterator[bytes]:
+    request = _REQUEST.pack(family, socket.IPPROTO_TCP, extensions, states)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
         link.settimeout(_TIMEOUT_S)
         link.send(_HEADER.pack(_HEADER.size + len(request), _BY_FAMILY, _REQUEST_DUMP, family, 0) + request)
@@ -81,7 +150,7 @@ def _dump(family: int, states: int) -> Iterator[_Socket]:
                     return
                 if kind == _ERROR:
                     raise OSError(-struct.unpack_from("=i", answer, _HEADER.size)[0], "no sock_diag")
-                yield _Socket(*_MESSAGE.unpack_from(answer, _HEADER.size))
+                yield answer[:length]
                 answer = answer[(length + 3) & ~3 :]
 
 

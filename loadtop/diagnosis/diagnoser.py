@@ -5,11 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
+from loadtop.diagnosis.dependency import DEPENDENCY, Dependencies
 from loadtop.diagnosis.disk import DISK
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.diagnosis.finding import NONE, Diagnosis, Evidence, Finding
 from loadtop.diagnosis.forecast import Demands, Forecaster
 from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
+from loadtop.diagnosis.lock import LOCK
 from loadtop.diagnosis.memory import MEMORY, SWAP
 from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, explains, ranked
@@ -33,6 +35,8 @@ MACHINE_VERDICTS = (
     CPU,
     CPU_CORE,
     NETWORK,
+    LOCK,
+    DEPENDENCY,
     LISTEN_QUEUE,
     WAITING,
 )
@@ -104,9 +108,18 @@ class Latch:
         self._advised -= 1
         held_s = at - self._since
         evidence = self._evidence(newest)
-        name, confidence = self._verdict.name, newest.confidence
-        lingers = self._below > 0
-        return Finding(name, self._host, self._since, held_s, confidence, evidence, self._advice, lingers=lingers)
+        return Finding(
+            self._verdict.name,
+            self._host,
+            self._since,
+            held_s,
+            newest.confidence,
+            evidence,
+            self._advice,
+            lingers=self._below > 0,
+            dependency=newest.dependency,
+            lock=newest.lock,
+        )
 
     @property
     def yields(self) -> bool:
@@ -133,6 +146,7 @@ class Diagnoser:
         self._verdicts = {each.name: each for each in ranked(verdicts)}
         self._rank = {name: rank for rank, name in enumerate(self._verdicts)}
         self._latches: dict[tuple[str, str | None], Latch] = {}
+        self._dependencies = Dependencies()
         self._waiting = Waiting()
         self._forecaster = Forecaster(demands)
         self._loaded = 0  # intervals of the load until now
@@ -141,6 +155,7 @@ class Diagnoser:
     def diagnose(self, measured: Measured) -> Diagnosis:
         """The findings that hold after this frame and the one that is the limit."""
         now = self._assess(measured)
+        now |= {(DEPENDENCY.name, host): found for host, found in self._dependencies.assess(measured).items()}
         waiting = self._waiting.assess(measured, [each for each in now.values() if not each.yields])
         if waiting is not None:
             now[WAITING.name, None] = waiting

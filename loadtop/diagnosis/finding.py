@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from loadtop.i18n import Message
+from loadtop.model import FileLock
 
 NONE = "none"  # the name of the verdict that there is headroom
 SURE = 0.5  # confidence from which a verdict is stated; below it people read "probably"
@@ -22,10 +23,19 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependency:
+    """A service that is asked: its address, and what it is (``mysql``, ``http``, ...) where that is recognised."""
+
+    address: str
+    kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A resource that is full: where, since when (``since_s`` on the session's axis), how long (``held_s``), and why.
     ``bottleneck`` is the name of the verdict, ``symptoms`` what this one explains, ``confidence`` between 0 and 1.
-    ``lingers``: the resource is below its lower threshold now, not yet for long enough to drop the finding."""
+    ``lingers``: the resource is below its lower threshold now, not yet for long enough to drop the finding.
+    ``dependency`` and ``lock`` are what the verdicts of these names mean."""
 
     bottleneck: str
     host: str | None
@@ -36,6 +46,8 @@ class Finding:
     advice: Message
     symptoms: tuple["Finding", ...] = ()
     lingers: bool = False
+    dependency: Dependency | None = None
+    lock: FileLock | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.finding import Dependency, Evidence
 from loadtop.i18n import Message, Translatable
-from loadtop.model import Role
+from loadtop.model import FileLock, Role
 from loadtop.rates.measured import HostView, Measured
 
 
@@ -36,6 +36,7 @@ class Assessment:
     ``certain``: one interval is enough, as the system itself has said so (an error, a limit that cannot be met).
     ``yields``: whatever else is full comes first, and may be why.
     ``advice`` may be a function, which is called only where the advice is shown: making it takes time.
+    ``dependency`` and ``lock`` are those of :class:`loadtop.diagnosis.finding.Finding`.
     """
 
     over: bool
@@ -45,6 +46,8 @@ class Assessment:
     confidence: float
     certain: bool = False
     yields: bool = False
+    dependency: Dependency | None = None
+    lock: FileLock | None = None
 
 
 def exceeds(value: float | None, threshold: float) -> bool | None:

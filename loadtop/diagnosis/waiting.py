@@ -10,10 +10,11 @@ others lie far apart, as those of a queue do, while pages that differ come in cl
 from collections.abc import Iterable
 from math import sqrt
 
+from loadtop.diagnosis.response_times import LeastTime, alone_us
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role, State
-from loadtop.model.histogram import bounds, percentile
+from loadtop.model.histogram import percentile
 from loadtop.rates.measured import HostView, Measured
 
 WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0  # percent of the requests in flight that wait, by Little's law; our own
@@ -36,8 +37,6 @@ GROWTH, GAIN = 1.5, 1.1
 
 CALM_PCT = 75.0  # percent of the CPU above which requests may well wait for that, although it is not full yet; our own
 
-ISOLATED = 3.0  # an answer so many times faster than the next does not measure what a request takes; our own
-
 LEVELS = 64  # how many numbers of connections are remembered
 
 SPARE, DEVIATIONS = 4.0, 2.0
@@ -50,7 +49,7 @@ class Waiting:
     """Remembers what a request takes alone, and what each number of connections was served at. Bounded."""
 
     def __init__(self) -> None:
-        self._least_us: int | None = None
+        self._least = LeastTime()
         self._levels: dict[int, tuple[int, float]] = {}
 
     def assess(self, measured: Measured, others: Iterable[Assessment]) -> Assessment | None:
@@ -61,10 +60,9 @@ class Waiting:
         times = load.latencies.total
         if times.count == 0 or rates.rps <= 0:
             return None
-        alone = _alone_us(times)
-        if not rates.broken and not rates.non_2xx_share:
-            self._least_us = alone if self._least_us is None else min(self._least_us, alone)
-        least = self._least_us
+        alone = alone_us(times)
+        self._least.learn(times, rates)
+        least = self._least.us
         if least is None:
             return None
         rps, flat = rates.rps, self._flat(load, rates.rps)
@@ -112,14 +110,6 @@ class Waiting:
         smaller = [(n, mean) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
         best = max(smaller, key=lambda known: known[1], default=None)
         return best if best is not None and rps < GAIN * best[1] else None
-
-
-def _alone_us(times: Distribution) -> int:
-    """The least time of an interval, unless it stands alone: one answer that came early is no rule."""
-    if times.count < 3 or len(times.buckets) < 2 or times.counts[0] > 1:
-        return times.min_us
-    second = bounds(times.buckets[1])[0]
-    return second if second > ISOLATED * times.min_us else times.min_us
 
 
 def _slow_part(times: Distribution) -> tuple[float, float]:

@@ -43,3 +43,6 @@ from loadtop.model.machine import Tcp as Tcp
 from loadtop.model.server import Role as Role
 from loadtop.model.server import ServerKind as ServerKind
 from loadtop.model.server import ServerReading as ServerReading
+from loadtop.model.waits import FileLock as FileLock
+from loadtop.model.waits import Peer as Peer
+from loadtop.model.waits import Peers as Peers

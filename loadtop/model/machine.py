@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from loadtop.i18n import Text
 from loadtop.model.server import ServerReading
+from loadtop.model.waits import FileLock, Peers
 
 USER_HZ = 100  # ticks per second in which processor time is kept: Linux's on all common architectures
 
@@ -302,5 +303,7 @@ class HostSample:
     tcp: Tcp | None = None
     processes: tuple[Process, ...] | None = None
     cgroup: CgroupLimits | None = None
+    peers: Peers | None = None
+    locks: tuple[FileLock, ...] | None = None
     servers: Mapping[str, tuple[ServerReading, ...]] = field(default_factory=dict[str, tuple[ServerReading, ...]])
     outcomes: tuple[Outcome, ...] = ()

@@ -44,6 +44,7 @@ def host_rates(
             for name, readings in now.servers.items()
         },
         cgroup=_both(_cgroup, before.cgroup, now.cgroup, seconds),
+        peers=_both(_peers, before.peers, now.peers, seconds),
     )
 
 
@@ -253,6 +254,41 @@ def _cgroup(before: model.CgroupLimits, now: model.CgroupLimits, seconds: float)
         throttled_ms=None if lost is None else lost / 1000.0,
         memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
         pressure=_both(pressure_shares, before.pressure, now.pressure, seconds),
+    )
+
+
+MISSED = 1.5
+"""A question is on average at least half as old as its exchange takes in all (inspection paradox; half: all take the
+same time). Exchanges that take this many times longer than that allows were undercounted; our own."""
+
+
+def _peers(before: model.Peers, now: model.Peers, seconds: float) -> tuple[records.PeerRates, ...] | None:
+    """Nothing without a new reading. A peer that was not known before has counters from 0."""
+    readings = now.readings - before.readings
+    if readings <= 0:
+        return None
+    earlier = {peer.address: peer for peer in before.peers}
+    found = (_peer(earlier.get(peer.address), peer, readings, seconds) for peer in now.peers)
+    return tuple(each for each in found if each is not None)
+
+
+def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: float) -> records.PeerRates | None:
+    names = ("connections", "questions", "age_ms", "segments")
+    passed = [getattr(now, name) - (0 if before is None else getattr(before, name)) for name in names]
+    if min(passed) < 0:
+        return None
+    connections, questions, age, segments = passed
+    age_ms, exchanges = age / questions if questions else None, segments / seconds
+    missed = age_ms is not None and 1000.0 * questions / readings > MISSED * 2.0 * max(age_ms, 1.0) * exchanges
+    return records.PeerRates(
+        address=now.address,
+        kind=now.kind,
+        depth=now.depth,
+        readings=readings,
+        connections=connections / readings,
+        questions=questions / readings,
+        age_ms=age_ms,
+        exchanges=None if missed else exchanges,
     )
 
 

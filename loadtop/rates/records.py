@@ -180,6 +180,31 @@ class CgroupRates:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerRates:
+    """A service that the processes under test ask; address, kind and depth are those of :class:`loadtop.model.Peer`.
+
+    ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the open questions
+    (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes
+    several counts as several, and one on a connection that opened and closed between two readings is missed. ``None``:
+    so many are missed that the rate would mislead.
+    """
+
+    address: str
+    kind: str | None
+    depth: int
+    readings: int
+    connections: float
+    questions: float
+    age_ms: float | None
+    exchanges: float | None
+
+    @property
+    def exchange_ms(self) -> float | None:
+        """The mean time of an exchange by Little's law."""
+        return 1000.0 * self.questions / self.exchanges if self.exchanges else None
+
+
+@dataclass(frozen=True, slots=True)
 class ServerRates(Generic[R]):
     """A reading, and the rates of its counters per second by the name of their field. A rate is ``None`` in the first
     reading, after a restart of the server, and where a counter fell."""
@@ -204,6 +229,7 @@ class HostRates:
     groups: tuple[GroupRates, ...] | None
     servers: Mapping[str, tuple[ServerRates[ServerReading], ...]]
     cgroup: CgroupRates | None = None
+    peers: tuple[PeerRates, ...] | None = None
 
     def of_kind(self, name: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind, whose readings are of type ``record``."""

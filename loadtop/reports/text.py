@@ -13,6 +13,7 @@ from loadtop.servers.registry import KINDS
 WIDTH = 78
 TOLD_PCT = 1.0  # percent of the processors from which nice and interrupts are listed
 MUCH_PCT = 10.0  # percent of a core, over the whole test, from which a process that belongs to no server is listed
+MOST_PEERS = 5  # services that are listed of those that a machine asks
 PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")  # of a response time
 TIMES: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
 
@@ -188,6 +189,7 @@ def _host(host: Json) -> list[str]:
     )
     for kind in KINDS:
         lines += kind.rows(host)
+    lines += _dependencies(host["dependencies"])
     busy = [other for other in host["processes"]["busiest_others"] if other["cpu_pct"]["mean"] >= MUCH_PCT]
     if busy:
         told = ", ".join(
@@ -195,6 +197,25 @@ def _host(host: Json) -> list[str]:
         )
         lines += wrapped(tr("others   {told} of a core", told=told), "  ")
     return lines
+
+
+def _dependencies(peers: Sequence[Json]) -> list[str]:
+    """The services that are asked, those with the most open questions first."""
+    template = (
+        "  asks     {service}{address}  open {questions} of {connections} connections  {exchanges}/s  {ms} ms each"
+    )
+    return [
+        tr(
+            template,
+            service=f"{plain(peer['kind'])} " if peer["kind"] else "",
+            address=plain(peer["address"]),
+            questions=mean_figure(peer["questions"]),
+            connections=mean_figure(peer["connections"]),
+            exchanges=mean_figure(peer["exchanges_s"]),
+            ms=mean_figure(peer["exchange_ms"]),
+        )
+        for peer in peers[:MOST_PEERS]
+    ]
 
 
 def brief(rates: HostRates) -> str:

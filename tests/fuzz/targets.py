@@ -26,7 +26,7 @@ from collectors.config_files import Config, IncludeOf, includes, read_config
 from collectors.errors import AbsentError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
-from collectors.linux import cgroup, cpu, devices, memory, processes, queueing, sockets
+from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, queueing, sockets
 from collectors.machine import Missing, Page, Request, Wanted
 from collectors.nginx import collector as nginx
 from collectors.nginx import configuration as nginx_configuration
@@ -314,6 +314,8 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
             sockets.parse_unix,
             sockets.parse_holders,
             lambda text: sockets.parse_clients(text, (80,), 5),
+            peers.parse,
+            lambda text: locks.parse(text, {1}, {}),
         ),
         "httpd-stat": (processes.parse_stat, processes.parse_pss, processes.parse_waits),
         "cgroup": (cgroup.parse_membership, cgroup.parse_mounts),

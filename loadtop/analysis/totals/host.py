@@ -9,6 +9,7 @@ from loadtop.analysis.statistic import Json, Statistics
 from loadtop.model import LOADTOP, OTHER, Process
 from loadtop.model.server import Measure, ServerReading, columns
 from loadtop.rates.measured import HostView
+from loadtop.rates.records import PeerRates
 from loadtop.servers.registry import HOST_METRICS, KINDS
 
 _PARTS = {
@@ -37,6 +38,7 @@ class HostTotals:
         }
         self._servers: dict[str, dict[str, tuple[ServerReading, Statistics]]] = {kind.name: {} for kind in KINDS}
         self._processes = ProcessTotals()
+        self._peers = PeerTotals()
         self._newest: HostView | None = None
 
     def add(self, host: HostView, *, whole: bool) -> None:
@@ -51,6 +53,7 @@ class HostTotals:
         self._metrics.add([metric.read(host) for metric in HOST_METRICS])
         self._add_servers(host)
         self._processes.add(host)
+        self._peers.add(host)
         for part, (key, values) in _READERS.items():
             for each in getattr(host.rates, part, None) or ():
                 self._parts[part][key(each)].add(values(each))
@@ -83,6 +86,7 @@ class HostTotals:
             "networks": [{**each, "link_mbit": links.get(each["name"])} for each in parts["networks"]],
             **servers,
             "processes": self._processes.as_json(),
+            "dependencies": self._peers.as_json(),
         }
 
     def _add_servers(self, host: HostView) -> None:
@@ -140,6 +144,36 @@ def _nested(flat: Json) -> Json:
             place = place.setdefault(parent, {})
         place[leaf] = value
     return tree
+
+
+MOST_PEERS = 64  # services that are listed; a crawler asks thousands
+_PEER = {
+    "connections": "connections",
+    "questions": "questions",
+    "exchanges_s": "exchanges",
+    "exchange_ms": "exchange_ms",
+}
+_PEER_FIGURES = attrgetter(*_PEER.values())
+
+
+class PeerTotals:
+    """Adds up what was seen of the services that the processes under test ask."""
+
+    def __init__(self) -> None:
+        self._peers: dict[str, tuple[PeerRates, Statistics]] = {}
+
+    def add(self, host: HostView) -> None:
+        for peer in (host.rates.peers if host.rates is not None else None) or ():
+            if peer.address not in self._peers and len(self._peers) >= MOST_PEERS:
+                continue
+            _, figures = self._peers.get(peer.address) or (peer, Statistics(_PEER))
+            figures.add(_PEER_FIGURES(peer))
+            self._peers[peer.address] = peer, figures
+
+    def as_json(self) -> list[Json]:
+        """``dependencies`` of the machine's entry in the JSON summary, those with the most open questions first."""
+        found = sorted(self._peers.values(), key=lambda each: each[1]["questions"].mean or 0.0, reverse=True)
+        return [{"address": peer.address, "kind": peer.kind, **figures.as_json()} for peer, figures in found]
 
 
 BUSIEST = 5  # processes that belong to no server and are listed

@@ -232,4 +232,6 @@ class Totals:
             "evidence": [{**asdict(item), "value": round(item.value, 3)} for item in finding.evidence],
             "advice": str(finding.advice),
             "symptoms": [str(symptom.bottleneck) for symptom in finding.symptoms],
+            "dependency": None if finding.dependency is None else asdict(finding.dependency),
+            "lock": None if finding.lock is None else asdict(finding.lock),
         }

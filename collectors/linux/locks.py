@@ -1,0 +1,44 @@
+"""File locks that somebody waits for, from /proc/locks (Linux, fs/locks.c, ``lock_get_status``).
+
+``1: FLOCK  ADVISORY  WRITE 26171 fe:00:9977858 0 EOF`` is a lock: kind, holder, device and inode, range. The rows of
+those that wait for it follow, with ``->`` before the kind. Every user may read the file; locks of processes that
+another PID namespace hides have the holder 0 or are left out.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from itertools import islice
+
+from collectors.parsing import MOST_LINES, complete_lines, count_or_none
+from loadtop.model import FileLock
+
+LOCKS = "/proc/locks"
+_KINDS = {"FLOCK": "flock", "POSIX": "posix", "OFDLCK": "ofd"}
+_ROW = re.compile(
+    r"\d{1,19}: {1,9}(->)? {0,9}([A-Z]{1,9}) {1,9}\S{1,19} {1,9}\S{1,19} {1,9}(-?\d{1,10}) "
+    r"([0-9a-f]{2,8}:[0-9a-f]{2,8}):(\d{1,20}) ",
+    re.ASCII,
+)
+
+
+def parse(text: str, tested: Collection[int], names: Mapping[int, str]) -> tuple[FileLock, ...]:
+    """The locks that processes among ``tested`` wait for, those with the most waiting first. ``names`` are those of
+    processes. A row that is not understood is left out."""
+    found: dict[tuple[str, str, int, int], int] = {}
+    held: tuple[str, str, int, int] | None = None
+    for line in islice(complete_lines(text), MOST_LINES):
+        match = _ROW.match(line)
+        kind = _KINDS.get(match[2]) if match else None
+        pid = count_or_none(match[3]) if match else None
+        inode = count_or_none(match[5]) if match else None
+        if match is None or kind is None or inode is None:
+            held = None if match is None or not match[1] else held
+        elif not match[1]:
+            held = (kind, match[4], inode, pid or 0)
+        elif held is not None and pid in tested:
+            found[held] = found.get(held, 0) + 1
+    locks = (
+        FileLock(kind, device, inode, holder, names.get(holder, ""), waiting)
+        for (kind, device, inode, holder), waiting in found.items()
+    )
+    return tuple(sorted(locks, key=lambda lock: -lock.waiting))

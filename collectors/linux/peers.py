@@ -1,0 +1,148 @@
+"""What open TCP connections tell of the services that a machine's processes ask.
+
+The text is made by a transport (``tcp_clocks.py`` here). Its lines, sums since the transport began:
+
+``readings N``: how often the connections were looked at; the first line.
+``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
+``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
+that user have opened to a place, as in :class:`loadtop.model.Peer`.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from collectors.errors import ParseError
+from collectors.machine import Endpoint
+from collectors.parsing import LONGEST_NAME, MOST_PORT, complete_lines, count
+from loadtop.model import Peer, Peers
+
+CLOCKS = "@clocks"
+MOST_PEERS = 256  # places that are followed on one machine
+_MOST_USER = 2**32 - 1
+_ROOT = 0
+
+_KINDS = {
+    25: "smtp", 53: "dns", 80: "http", 389: "ldap", 443: "http", 465: "smtp", 587: "smtp", 636: "ldap",
+    3306: "mysql", 5432: "postgresql", 6379: "redis", 8000: "http", 8080: "http", 8443: "http", 9000: "php-fpm",
+    11211: "memcached",
+}  # fmt: skip
+"""Services by the ports that IANA lists, or that their own documentation names as the default."""
+
+_PROCESSES = {
+    "mysqld": "mysql", "mariadbd": "mysql", "postgres": "postgresql", "redis-server": "redis",
+    "valkey-server": "redis", "memcached": "memcached", "nginx": "http", "apache2": "http", "httpd": "http",
+    "haproxy": "http", "named": "dns", "unbound": "dns", "dnsmasq": "dns", "slapd": "ldap", "master": "smtp",
+    "exim4": "smtp", "postmaster": "postgresql",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One place, and the sums over the connections that processes of ``user`` have opened to it."""
+
+    place: Endpoint
+    user: int
+    connections: int
+    questions: int
+    age_ms: int
+    segments: int
+
+    @property
+    def counters(self) -> tuple[int, int, int, int]:
+        return self.connections, self.questions, self.age_ms, self.segments
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """``accepted``: the users whose processes accept connections, by place of this machine."""
+
+    readings: int
+    accepted: Mapping[Endpoint, frozenset[int]]
+    asked: tuple[Asked, ...]
+
+
+def parse(text: str) -> Clocks:
+    """Raises :class:`ParseError`."""
+    first, *rows = [line.split() for line in islice(complete_lines(text), 4 * MOST_PEERS)] or [[]]
+    if len(first) != 2 or first[0] != "readings":
+        raise ParseError("clocks of connections: no number of readings")
+    accepted = defaultdict[Endpoint, set[int]](set)
+    asked: list[Asked] = []
+    for words in rows:
+        if len(words) == 3 and words[0] == "<":
+            accepted[_place(words[1])].add(count(words[2], "user of a socket", _MOST_USER))
+        elif len(words) == 7 and words[0] == ">":
+            user = count(words[2], "user of a socket", _MOST_USER)
+            asked.append(Asked(_place(words[1]), user, *(count(each, "clocks of connections") for each in words[3:])))
+        else:
+            raise ParseError("clocks of connections: no row of a peer")
+    users = {place: frozenset(found) for place, found in accepted.items()}
+    return Clocks(count(first[1], "readings"), users, tuple(asked))
+
+
+def _place(text: str) -> Endpoint:
+    address, _, port = text.rpartition(":")
+    return Endpoint(address.strip("[]")[:LONGEST_NAME], count(port, "port of a peer", MOST_PORT))
+
+
+def kind_of(place: Endpoint, process: str = "") -> str | None:
+    """What a service is: by the name of the process that listens there, if known, else by its port."""
+    if process.startswith("php-fpm"):
+        return "php-fpm"
+    return _PROCESSES.get(process) or _KINDS.get(place.port)
+
+
+Peering = tuple[Endpoint, int]  # a place, and the user whose processes ask there
+
+
+def at_places(clocks: Clocks, depths: Mapping[Endpoint, int]) -> dict[Peering, int]:
+    """Who is asked at these places, with their distance from the tested port."""
+    return {(each.place, each.user): depths[each.place] for each in clocks.asked if each.place in depths}
+
+
+def of_users(clocks: Clocks, tested: Collection[int], servers: Collection[int]) -> dict[Peering, int]:
+    """Whom the users ask whose processes serve the ``tested`` ports, and those who serve in turn. Ports of watched
+    ``servers`` are on the way and no peers. Connections of root may be anyone's and do not count."""
+    depths: dict[Endpoint, int] = {}
+    users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found} - {_ROOT}
+    asking, depth = users, 1
+    while asking:
+        places = {each.place for each in clocks.asked if each.user in asking} - depths.keys()
+        depths |= dict.fromkeys(places, depth)
+        asking = {user for place in places for user in clocks.accepted.get(place, ())} - users - {_ROOT}
+        users, depth = users | asking, depth + 1
+    ports = {*tested, *servers}
+    peers = {place: n for place, n in depths.items() if place not in clocks.accepted or place.port not in ports}
+    return {peering: n for peering, n in at_places(clocks, peers).items() if peering[1] in users}
+
+
+class PeerCounters:
+    """Follows the peers from the reading on in which they are first chosen: what was counted before is left out."""
+
+    def __init__(self) -> None:
+        self._before: dict[Peering, Asked] = {}
+        self._zeros: dict[Peering, Asked | None] = {}
+
+    def update(self, clocks: Clocks, chosen: Mapping[Peering, int], processes: Mapping[Endpoint, str]) -> Peers:
+        """The chosen peers after a reading. ``processes`` are the names of those that listen at a place, if known."""
+        newest = {(each.place, each.user): each for each in clocks.asked}
+        self._zeros = {each: zero for each, zero in self._zeros.items() if each in newest}
+        sums: dict[Endpoint, list[int]] = {}
+        depths: dict[Endpoint, int] = {}
+        for peering, depth in chosen.items():
+            zero = self._zeros.setdefault(peering, self._before.get(peering))
+            now, then = newest[peering].counters, (0, 0, 0, 0) if zero is None else zero.counters
+            if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it began anew
+                self._zeros[peering], then = None, (0, 0, 0, 0)
+            place = peering[0]
+            added = sums.get(place, [0, 0, 0, 0])
+            sums[place] = [c + a - b for a, b, c in zip(now, then, added, strict=True)]
+            depths[place] = min(depth, depths.get(place, depth))
+        self._before = newest
+        found = (
+            Peer(str(place), kind_of(place, processes.get(place, "")), depths[place], *values)
+            for place, values in sums.items()
+        )
+        return Peers(clocks.readings, tuple(sorted(found, key=lambda peer: peer.address)))

@@ -1,0 +1,204 @@
+"""Another service that the server's workers wait for, and that is saturated or serialised.
+
+A question is open on a connection while data was sent later than received. The mean number of open questions divided
+by the throughput is the time that a request spends with that service (Little's law). A service that serves its
+questions side by side takes as long for many as for few; one that is full or serves one after the other takes longer
+the more ask. Only that makes it the limit: otherwise its time is what the request takes, and a full pool is the limit.
+
+How long it takes when few ask is known from intervals with clearly fewer connections. Where all intervals are alike,
+as under a closed load from its first moment, the least time of a whole request stands for it: the first requests find
+the service free. Pages that differ would look the same, so all must take about equally long then.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from loadtop.diagnosis.finding import Dependency
+from loadtop.diagnosis.response_times import LeastTime, at_work
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.i18n import Message
+from loadtop.model import Distribution, LoadSample, Role
+from loadtop.model.histogram import percentile
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import PeerRates
+
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests at work with an open question there; our own
+SLOWER, SLOWER_CLEAR = 1.7, 1.4  # this many times the time when few ask; our own, as for ``waiting``
+FEWER = 1.5  # this many times fewer connections of the load, and open questions, are clearly fewer; our own
+PER_QUESTION = 3.0
+"""Without such intervals: a serialised service with N open questions takes N times its least time. A third of that must
+be seen, because the least time of a whole request holds more than the service; our own."""
+
+EVENLY = 1.0  # times the time there: the 5th and the 95th percentile of all requests must be no further apart; our own
+LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
+LEAST_QUESTIONS = 1.5  # open questions that are a queue; our own
+CALM_PCT = 75.0  # percent of the CPU above which everything slows down; our own, as for ``waiting``
+ENOUGH = 5  # requests in an interval whose times say something; our own
+OLD = 2.0
+"""A question of a request is no older than the request. Where the mean age is this many times the mean response time,
+something else asks: a queue worker that waits for jobs."""
+
+LEVELS = 64  # numbers of connections of the load that are remembered of a service
+MOST_SERVICES = 256
+
+
+class _Known(NamedTuple):
+    """Means over intervals with the same number of connections: open questions, and how long a request spent there."""
+
+    intervals: int = 0
+    questions: float = 0.0
+    ms: float = 0.0
+
+    def with_one(self, questions: float, ms: float) -> "_Known":
+        n = self.intervals + 1
+        return _Known(n, self.questions + (questions - self.questions) / n, self.ms + (ms - self.ms) / n)
+
+
+class _Base(NamedTuple):
+    """How long a request spent there when few asked, and how many times that is slower."""
+
+    ms: float
+    factor: float
+    source: str
+
+
+class Dependencies:
+    """Remembers how long requests spent with each service, by the number of connections of a closed load. Numbers of
+    open questions are no level: they are measured together with the time, with the same error. Bounded."""
+
+    def __init__(self) -> None:
+        self._least = LeastTime()
+        self._levels: dict[tuple[str, str], dict[int, _Known]] = {}
+
+    def assess(self, measured: Measured) -> dict[str, Assessment]:
+        """By host, the service that most of its requests wait for."""
+        load, rates = measured.load, measured.load_rates
+        if load is None or rates is None or not rates.rps or load.latencies is None or load.state.ended:
+            return {}
+        times = load.latencies.total
+        if times.count < ENOUGH:
+            return {}
+        self._least.learn(times, rates)
+        found: dict[str, Assessment] = {}
+        for host in measured.hosts:
+            known = [each for peer in _peers(host) if (each := self._of_peer(measured, host, peer, load, rates.rps))]
+            if known:
+                # Whoever asks waits too while the one who is asked asks on: the furthest is the cause.
+                _, _, found[host.name] = max(known, key=lambda each: (each[2].over, *each[:2]))
+        return found
+
+    def _of_peer(
+        self, measured: Measured, host: HostView, peer: PeerRates, load: LoadSample, rps: float
+    ) -> tuple[int, float, Assessment] | None:
+        working, latencies = at_work(measured, load), load.latencies
+        if not working or latencies is None:
+            return None
+        times = latencies.total
+        mean_ms = times.sum_us / times.count / 1000
+        ms, share = 1000.0 * peer.questions / rps, min(100.0, 100.0 * peer.questions / working)
+        base = self._base(host.name, peer, ms, load, times)
+        says = any(
+            each.says_full and kind.name == peer.kind
+            for kind in measured.kinds
+            for view in measured.hosts
+            if view.rates is not None
+            for each in (rates.reading for rates in view.rates.servers.get(kind.name, ()))
+        )
+        real = (
+            ms >= LEAST_MS
+            and peer.questions >= LEAST_QUESTIONS
+            and (peer.age_ms is None or peer.age_ms <= OLD * mean_ms)
+        )
+        slower = base is not None and ms > base.factor * base.ms
+        still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
+        calm = all(map(_is_calm, measured.hosts))
+        evidence = [
+            ("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: open questions / requests at work"),
+        ]
+        if base is not None:
+            evidence.append(("dependency.ms", ms, base.factor * base.ms, "ms", base.source))
+        return (
+            peer.depth,
+            share,
+            Assessment(
+                over=real and calm and share > MOST_PCT and (slower or says),
+                held=real and share > MOST_CLEAR_PCT and (still or says),
+                evidence=tuple(evidence),
+                advice=lambda: _advice(peer, working, ms, base),
+                confidence=agreement(says or None, base is not None and base.source == FEWER_ASKED),
+                dependency=Dependency(peer.address, peer.kind),
+            ),
+        )
+
+    def _base(self, host: str, peer: PeerRates, ms: float, load: LoadSample, times: Distribution) -> _Base | None:
+        """How long it took when few asked; and remember this interval. ``None``: nothing to compare with."""
+        if (host, peer.address) not in self._levels and len(self._levels) >= MOST_SERVICES:
+            return None
+        levels = self._levels.setdefault((host, peer.address), {})
+        level = load.concurrency
+        if level is not None and load.rate is None and (level in levels or len(levels) < LEVELS):
+            levels[level] = levels.get(level, _Known()).with_one(peer.questions, ms)
+        fewer = [
+            known.ms
+            for number, known in levels.items()
+            if level is not None
+            and number * FEWER <= level
+            and known.questions * FEWER <= peer.questions
+            and known.intervals > 1
+        ]
+        if fewer:
+            return _Base(min(fewer), SLOWER, FEWER_ASKED)
+        if self._least.us is None:
+            return None
+        low, high = percentile(times, 5.0), percentile(times, 95.0)
+        if high - low > EVENLY * 1000 * ms:
+            return None
+        return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), FIRST_REQUESTS)
+
+
+FEWER_ASKED = "loadtop: times what it took when fewer asked"
+FIRST_REQUESTS = "loadtop: times what the first requests took"
+
+
+def _peers(host: HostView) -> Iterator[PeerRates]:
+    yield from (host.rates.peers if host.rates is not None else None) or ()
+
+
+def _is_calm(host: HostView) -> bool:
+    cpu = None if host.rates is None else host.rates.cpu
+    return cpu is None or cpu.busy + (cpu.steal or 0.0) < CALM_PCT
+
+
+def _advice(peer: PeerRates, working: int, ms: float, base: _Base | None) -> Message:
+    template = (
+        "{questions:.1f} of {working} requests at work wait for {service} at {address}, {ms:.3g} ms each: fix or scale "
+        "that service. More workers here would only wait there."
+    )
+    if base is not None:
+        template = (
+            "{questions:.1f} of {working} requests at work wait for {service} at {address}, {ms:.3g} ms each, and it "
+            "takes longer the more ask (at first {least:.3g} ms): fix or scale that service. More workers here would "
+            "only wait there."
+        )
+    return Message(
+        template,
+        questions=peer.questions,
+        working=working,
+        service=Message("the service") if peer.kind is None else peer.kind,
+        address=peer.address,
+        ms=ms,
+        least=0.0 if base is None else base.ms,
+    )
+
+
+DEPENDENCY = Verdict(
+    name="dependency",
+    letter="Y",
+    title="DEPENDENCY",
+    sentence="Another service that the server waits for is the limit",
+    headline="is the limit",
+    family=Family.POOL,
+    role=Role.DATABASE,
+    titles={"dependency.waiting_pct": "at work and waiting", "dependency.ms": "time there per request"},
+)
+"""Assessed by :class:`Dependencies`. Pools of workers on the way fill behind it."""

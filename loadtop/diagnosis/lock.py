@@ -1,0 +1,70 @@
+"""A file lock that the server's workers wait for, by the processes that /proc/locks lists as waiting."""
+
+from loadtop.diagnosis.response_times import at_work
+from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.i18n import Message, sentences
+from loadtop.model import FileLock, Role
+from loadtop.rates.measured import HostView, Measured
+
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 25.0  # percent of the requests at work that wait for one lock; our own
+LEAST_WAITING = 2  # processes that are a queue; our own
+
+_SESSION = "sess_"  # PHP's session files begin with it (session.save_handler = files)
+
+
+def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """Idle workers may wait for a lock of fcntl(2) as well: those of Apache do, where its Mutex is a file. While no
+    more processes wait than workers are idle, these may be all."""
+    load, sample = measured.load, host.sample
+    if load is None or load.state.ended or host.rates is None or sample is None or sample.locks is None:
+        return None
+    working = at_work(measured, load)
+    if not working:
+        return None
+    idle = sum(getattr(each, "idle", None) or 0 for each in measured.readings(host, Role.WEB, Role.APPLICATION))
+    locks = [each for each in sample.locks if each.kind != "posix" or each.waiting > idle]
+    lock = max(locks, key=lambda each: each.waiting, default=None)
+    waiting = 0 if lock is None else lock.waiting
+    share = 100.0 * min(1.0, waiting / working)
+    return Assessment(
+        over=share > MOST_PCT and waiting >= LEAST_WAITING,
+        held=share > MOST_CLEAR_PCT,
+        evidence=(("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests at work"),),
+        advice=lambda: Message("") if lock is None else _advice(lock, waiting, working),
+        confidence=agreement(),
+        lock=lock,
+    )
+
+
+def _advice(lock: FileLock, waiting: int, working: int) -> Message:
+    waits = Message(
+        "{waiting} of {working} requests at work wait for the file lock ({kind}) on {file}, which {holder} holds.",
+        waiting=waiting,
+        working=working,
+        kind=lock.kind,
+        file=lock.path or Message("device {device} inode {inode}", device=lock.device, inode=lock.inode),
+        holder=Message("{name} (pid {pid})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
+    )
+    name = (lock.path or "").rpartition("/")[2]
+    session = "Call session_write_close() as soon as the session is written, or keep sessions in another store."
+    if name.startswith(_SESSION):
+        return sentences(waits, Message(session))
+    release = Message("Release it earlier, or lock less.")
+    if lock.path is None and lock.kind == "flock" and "php" in lock.holder:
+        may_be = "If it is a PHP session file, call session_write_close() earlier or use another session store."
+        return sentences(waits, release, Message(may_be))
+    return sentences(waits, release)
+
+
+LOCK = Verdict(
+    name="lock",
+    letter="K",
+    title="FILE LOCK",
+    sentence="A file lock is the limit",
+    headline="is the limit",
+    family=Family.POOL,
+    explains=("dependency",),
+    role=Role.DATABASE,
+    of_host=_assess,
+    titles={"lock.waiting_pct": "at work and waiting"},
+)

@@ -1,0 +1,42 @@
+"""What a request takes when it waits for nothing, and how many are at work at once."""
+
+from loadtop.model import Distribution, LoadSample, Role
+from loadtop.model.histogram import bounds
+from loadtop.rates.measured import Measured
+from loadtop.rates.records import LoadRates
+
+ISOLATED = 3.0  # an answer so many times faster than the next does not measure what a request takes; our own
+
+
+class LeastTime:
+    """The least time (µs) that a request has taken since the load began, seen while few were in flight, as at the
+    beginning of every closed load. Answers of intervals with errors do not count."""
+
+    def __init__(self) -> None:
+        self.us: int | None = None
+
+    def learn(self, times: Distribution, rates: LoadRates) -> None:
+        if times.count and not rates.broken and not rates.non_2xx_share:
+            alone = alone_us(times)
+            self.us = alone if self.us is None else min(self.us, alone)
+
+
+def alone_us(times: Distribution) -> int:
+    """The least time of an interval, unless it stands alone: one answer that came early is no rule."""
+    if times.count < 3 or len(times.buckets) < 2 or times.counts[0] > 1:
+        return times.min_us
+    second = bounds(times.buckets[1])[0]
+    return second if second > ISOLATED * times.min_us else times.min_us
+
+
+def at_work(measured: Measured, load: LoadSample) -> int | None:
+    """How many of the requests in flight can be at work: no more than the application pools have workers, or without
+    these the web servers. ``None``: not known."""
+    if load.in_flight is None:
+        return None
+    for role in (Role.APPLICATION, Role.WEB):
+        slots = [each.slots for host in measured.hosts for each in measured.readings(host, role)]
+        known = [each for each in slots if each is not None]
+        if known and len(known) == len(slots):
+            return min(load.in_flight, sum(known))
+    return load.in_flight

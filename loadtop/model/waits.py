@@ -1,0 +1,45 @@
+"""What a server's processes wait for: services they ask over TCP, and file locks."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings`.
+
+    ``kind`` names the service where it is recognised (``mysql``, ``http``, ...). ``depth`` is 1 where the processes at
+    the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
+    and those on which data was sent later than received: a question is open. ``age_ms`` sums up how long ago each of
+    these was sent, ``segments`` the data segments that were sent (a question usually is one).
+    """
+
+    address: str
+    kind: str | None
+    depth: int
+    connections: int
+    questions: int
+    age_ms: int
+    segments: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """``readings`` counts how often the connections have been looked at since the watch began."""
+
+    readings: int
+    peers: tuple[Peer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileLock:
+    """A file lock for which processes under test wait. ``kind`` is ``flock``, ``posix`` or ``ofd``, ``device`` is
+    ``MAJOR:MINOR`` in hexadecimal as in /proc/locks, ``waiting`` the number of processes under test that wait for it.
+    ``path`` is ``None`` where it cannot be read, ``holder`` is the holder's name, empty where it is not known."""
+
+    kind: str
+    device: str
+    inode: int
+    holder_pid: int
+    holder: str
+    waiting: int
+    path: str | None = None

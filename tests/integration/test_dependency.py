@@ -1,0 +1,73 @@
+"""Verdicts where the server's workers wait for another service, or for a file lock."""
+
+from typing import Any
+
+import pytest
+
+from tests.loads.program import loadtop, summary_of
+from tests.servers.apache import ApacheFactory
+from tests.servers.nginx import NginxFactory
+from tests.servers.php_fpm import FpmFactory
+from tests.servers.service import PLACES, ServiceFactory
+
+pytestmark = [pytest.mark.servers, pytest.mark.alone("requests must wait for the service alone, and not for the CPU")]
+
+ASK = "<?= file_get_contents('http://127.0.0.1:{port}/') ?>"
+LOCKING = "<?php $file = fopen(__DIR__ . '/lock', 'c'); flock($file, LOCK_EX); usleep(20000); ?>done"
+SESSION = "<?php session_save_path('/tmp'); session_start(); usleep(20000); ?>done"
+SECONDS = 6
+
+
+def summary(url: str, *options: str, clients: int = 12) -> dict[str, Any]:
+    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", str(SECONDS), "-c", str(clients), *options, url)
+    done = loadtop(*words)
+    assert done.returncode == 0, done.stderr
+    return summary_of(done.stdout)
+
+
+def place_of(port: int) -> str:
+    return f"127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize("places", [1, 64])
+def test_only_a_service_that_serves_one_after_the_other_is_the_dependency(
+    nginx: NginxFactory, service: ServiceFactory, places: int
+) -> None:
+    asked = service(PLACES, places)
+    found = summary(nginx(proxy_pass=asked.url).url)
+    verdict = found["verdict"]
+    if places == 1:
+        assert verdict["bottleneck"] == "dependency", verdict
+        assert verdict["dependency"] == {"address": place_of(asked.port), "kind": None}
+        assert verdict["since_s"] <= 3
+    else:
+        assert verdict["bottleneck"] == "none", verdict
+    (peer,) = found["hosts"][0]["dependencies"]
+    assert peer["address"] == place_of(asked.port)
+    assert peer["questions"]["mean"] == pytest.approx(12, abs=2)
+
+
+@pytest.mark.parametrize(("places", "limit"), [(1, "dependency"), (64, "apache-workers")])
+def test_a_full_pool_is_the_limit_only_before_a_service_as_fast_as_ever(
+    apache: ApacheFactory, service: ServiceFactory, places: int, limit: str
+) -> None:
+    asked = service(PLACES, places)
+    page = ASK.format(port=asked.port)
+    found = summary(f"{apache(mpm='prefork', php='mod', workers=6, pages={'ask.php': page}).url}ask.php")
+    assert found["verdict"]["bottleneck"] == limit, found["verdict"]
+
+
+def test_workers_that_wait_for_one_file_are_the_lock(apache: ApacheFactory) -> None:
+    server = apache(mpm="prefork", php="mod", workers=16, pages={"lock.php": LOCKING, "lock": ""})
+    (server.directory / "pages" / "lock").chmod(0o666)
+    verdict = summary(f"{server.url}lock.php")["verdict"]
+    assert verdict["bottleneck"] == "lock", verdict
+    assert verdict["lock"]["kind"] == "flock"
+    assert verdict["lock"]["inode"] == (server.directory / "pages" / "lock").stat().st_ino
+
+
+def test_requests_of_one_php_session_wait_for_its_lock(nginx: NginxFactory, php_fpm: FpmFactory) -> None:
+    pool = php_fpm(max_children=6)
+    server = nginx(fastcgi_pass=pool, pages={"session.php": SESSION})
+    verdict = summary(f"{server.url}session.php", "-C", "PHPSESSID=one")["verdict"]
+    assert verdict["bottleneck"] == "lock", verdict

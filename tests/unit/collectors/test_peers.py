@@ -1,0 +1,122 @@
+"""Services that processes under test ask, by the clocks of their connections; and file locks from /proc/locks."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from collectors.errors import ParseError
+from collectors.linux import locks, peers
+from collectors.machine import Endpoint
+from collectors.transport.tcp_clocks import TcpClocks
+from loadtop.model import FileLock, Peer
+
+CLOCKS = """\
+readings 10
+< 10.0.0.1:80 33
+< 127.0.0.1:9001 200
+> 127.0.0.1:9001 33 60 50 1000 70
+> 10.0.0.5:3306 200 80 40 900 400
+> 10.0.0.9:6379 1000 10 10 99999 1
+> [fd00::5]:5432 0 10 0 0 1
+"""
+
+
+def test_whom_the_users_ask_who_serve_the_tested_port() -> None:
+    """33 serves it and asks 200, who asks the database. Root and strangers do not count."""
+    chosen = peers.of_users(peers.parse(CLOCKS), {80}, ())
+    assert chosen == {(Endpoint("127.0.0.1", 9001), 33): 1, (Endpoint("10.0.0.5", 3306), 200): 2}
+
+
+def test_a_server_that_is_watched_itself_is_on_the_way() -> None:
+    chosen = peers.of_users(peers.parse(CLOCKS), {80}, {9001})
+    assert list(chosen) == [(Endpoint("10.0.0.5", 3306), 200)]
+
+
+def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
+    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    assert counters.update(peers.parse(CLOCKS), {}, {}).peers == ()
+    later = peers.parse(CLOCKS.replace("80 40 900 400", "100 55 950 500").replace("readings 10", "readings 14"))
+    found = counters.update(later, peers.at_places(later, {place: 2}), {})
+    assert found.readings == 14
+    assert found.peers == (Peer("10.0.0.5:3306", "mysql", 2, 20, 15, 50, 100),)
+
+
+def test_counters_that_fall_begin_anew() -> None:
+    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    counters.update(peers.parse(CLOCKS), {}, {})
+    anew = peers.parse(CLOCKS.replace("80 40 900 400", "3 2 10 4"))
+    assert counters.update(anew, peers.at_places(anew, {place: 1}), {}).peers[0].questions == 2
+
+
+@pytest.mark.parametrize(
+    ("port", "process", "kind"),
+    [(3306, "", "mysql"), (3307, "mariadbd", "mysql"), (9000, "", "php-fpm"), (1234, "php-fpm8.2", "php-fpm"),
+     (11211, "", "memcached"), (4711, "python3", None)],
+)  # fmt: skip
+def test_services_are_recognised_by_process_or_port(port: int, process: str, kind: str | None) -> None:
+    assert peers.kind_of(Endpoint("10.0.0.5", port), process) == kind
+
+
+@pytest.mark.parametrize("text", ["", "readings\n", "readings 1\n> x\n", "readings 1\n> 10.0.0.5:99999 1 1 1 1 1\n"])
+def test_texts_that_are_none(text: str) -> None:
+    with pytest.raises(ParseError):
+        peers.parse(text)
+
+
+LOCKS = """\
+1: FLOCK  ADVISORY  WRITE 26171 fe:00:9977858 0 EOF
+1: -> FLOCK  ADVISORY  WRITE 26172 fe:00:9977858 0 EOF
+1: -> FLOCK  ADVISORY  WRITE 26173 fe:00:9977858 0 EOF
+1: -> FLOCK  ADVISORY  WRITE 4711 fe:00:9977858 0 EOF
+2: POSIX  ADVISORY  WRITE 800 00:17:1066 0 EOF
+3: LEASE  ACTIVE    READ  800 fe:00:12 0 EOF
+3: -> LEASE  BREAKER   READ  26172 fe:00:12 0 EOF
+4: OFDLCK ADVISORY  READ  -1 fe:00:77 0 9
+4:  -> OFDLCK ADVISORY  WRITE 26171 fe:00:77 0 9
+"""
+
+
+def test_locks_for_which_processes_under_test_wait() -> None:
+    found = locks.parse(LOCKS, {26171, 26172, 26173}, {26171: "apache2"})
+    assert found == (
+        FileLock("flock", "fe:00", 9977858, 26171, "apache2", 2),
+        FileLock("ofd", "fe:00", 77, 0, "", 1),
+    )
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as client,
+        listener.accept()[0] as server,
+    ):
+        yield client, server
+
+
+def test_a_question_is_open_until_it_is_answered(ends: tuple[socket.socket, socket.socket]) -> None:
+    client, server = ends
+    address, port = server.getsockname()[:2]
+    clocks = TcpClocks()
+
+    def now() -> tuple[int, int, int]:
+        clocks.read()
+        found = {each.place: each for each in peers.parse(clocks.text()).asked}
+        asked = found[Endpoint(address, port)]
+        return asked.connections, asked.questions, asked.segments
+
+    try:
+        clocks.read()
+        before = now()
+        client.sendall(b"question")
+        server.recv(10)
+        opened = now()
+        assert opened[1] > before[1]
+        assert opened[2] == before[2] + 1
+        server.sendall(b"answer")
+        client.recv(10)
+        answered = now()
+        assert now()[1] == answered[1]
+    finally:
+        clocks.close()

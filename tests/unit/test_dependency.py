@@ -1,0 +1,128 @@
+"""Services and file locks that requests wait for, on composed frames: which of them is the limit, and which is not."""
+
+from typing import Any
+
+import pytest
+
+from loadtop.diagnosis.finding import Dependency
+from loadtop.model import FileLock, Latencies, Peer, Peers
+from loadtop.model.histogram import distribution
+from tests.unit.course import FULL, Course, counted, named
+
+READINGS = 5  # of the connections in each interval
+DATABASE = "10.0.0.5:3306"
+
+
+def asks(open_questions: float, *, age_ms: int = 20, address: str = DATABASE, depth: int = 1) -> Any:
+    """Peers with so many open questions on average."""
+
+    def sample(number: int) -> Peers:
+        n = number + 1
+        questions = round(READINGS * open_questions) * n
+        peer = Peer(address, "mysql", depth, 8 * READINGS * n, questions, age_ms * questions, 100 * n)
+        return Peers(READINGS * n, (peer,))
+
+    return counted(sample)
+
+
+def served(rps: float, *milliseconds: float, c: int = 12, **changes: Any) -> dict[str, Any]:
+    latencies = Latencies(distribution([round(1000 * each) for each in milliseconds]))
+    return {"rps": rps, "latencies": latencies, "concurrency": c, "in_flight": c, "connections": c, **changes}
+
+
+def begin(course: Course, load: dict[str, Any], **settings: Any) -> None:
+    """The first two intervals: peers and load have rates from the second on."""
+    course.go(load=load, changes={"peers": Peers(0)}, **settings)
+    course.go(load=load, changes={"peers": asks(11.0)}, **settings)
+
+
+SERIAL_FIRST = served(50, *[20.0 * n for n in range(1, 13)])
+"""The service takes 20 ms for each question, one after the other: the first finds it free."""
+
+SERIAL = served(50, *[240.0] * 50)
+PARALLEL = served(50, *[238.0, 240.0, 242.0] * 17)
+
+
+def test_a_service_that_serves_one_after_the_other_is_the_dependency(course: Course) -> None:
+    begin(course, SERIAL_FIRST)
+    diagnosis = course.go_on(3, board=None, load=SERIAL, changes={"peers": asks(11.0)})
+    assert named(diagnosis) == "dependency"
+    assert diagnosis.verdict.dependency == Dependency(DATABASE, "mysql")
+    assert diagnosis.verdict.evidence[0].value == pytest.approx(100 * 11 / 12)
+    assert "11.0 of 12 requests at work wait for mysql at 10.0.0.5:3306, 220 ms each" in str(diagnosis.verdict.advice)
+
+
+def test_one_that_serves_all_at_once_is_none(course: Course) -> None:
+    begin(course, PARALLEL)
+    assert named(course.go_on(6, load=PARALLEL, changes={"peers": asks(11.9)})) == "none"
+
+
+def test_idle_connections_are_no_dependency(course: Course) -> None:
+    begin(course, SERIAL_FIRST)
+    assert named(course.go_on(6, board=None, load=SERIAL, changes={"peers": asks(0.0)})) == "waiting"
+
+
+@pytest.mark.parametrize(("first", "steady", "limit"), [
+    (SERIAL_FIRST, SERIAL, "dependency"),
+    (PARALLEL, PARALLEL, "apache-workers"),
+])  # fmt: skip
+def test_a_full_pool_before_a_service_is_that_service_only_where_it_gets_slower(
+    course: Course, first: dict[str, Any], steady: dict[str, Any], limit: str
+) -> None:
+    begin(course, first, board="W" * 10)
+    assert named(course.go_on(5, board="W" * 10, load=steady, changes={"peers": asks(10.0)})) == limit
+
+
+def test_a_pool_whose_pages_differ_is_the_pool(course: Course) -> None:
+    """Half of the pages ask nobody, so that the least time of a request says nothing of the service."""
+    mixed = served(100, *[2.0, 240.0] * 50)
+    begin(course, mixed, board="W" * 10)
+    assert named(course.go_on(5, board="W" * 10, load=mixed, changes={"peers": asks(9.0)})) == "apache-workers"
+
+
+@pytest.mark.parametrize(("fewer", "limit"), [(2.0, "dependency"), (9.0, "apache-workers")])
+def test_steps_show_whether_the_service_gets_slower(course: Course, fewer: float, limit: str) -> None:
+    """At c=2 it had 2 open questions and the same throughput, or as many questions as a pool of 10 may ask."""
+    few = served(50, *[20.0 * fewer] * 50, c=2)
+    begin(course, few)
+    course.go_on(3, load=few, changes={"peers": asks(fewer)}, board="W" * 10)
+    mixed = served(50, *[100.0, 400.0] * 25)
+    assert named(course.go_on(5, board="W" * 10, load=mixed, changes={"peers": asks(10.0)})) == limit
+
+
+def test_questions_older_than_any_request_are_those_of_something_else(course: Course) -> None:
+    begin(course, SERIAL_FIRST)
+    old = {"peers": asks(11.0, age_ms=60_000)}
+    assert named(course.go_on(6, board=None, load=SERIAL, changes=old)) == "waiting"
+
+
+def test_full_processors_explain_why_a_service_is_slow(course: Course) -> None:
+    begin(course, SERIAL_FIRST, **FULL)
+    assert named(course.go_on(5, load=SERIAL, changes={"peers": asks(11.0)}, **FULL)) == "cpu"
+
+
+def locked(waiting: int, kind: str = "flock", path: str | None = None) -> dict[str, Any]:
+    return {"locks": (FileLock(kind, "fe:00", 9977858, 26171, "php-fpm8.2", waiting, path),)}
+
+
+def test_processes_that_wait_for_one_file_are_the_lock(course: Course) -> None:
+    course.go_on(2, load=SERIAL, changes=locked(11))
+    diagnosis = course.go_on(3, load=SERIAL, changes=locked(11))
+    assert named(diagnosis) == "lock"
+    assert diagnosis.verdict.lock == FileLock("flock", "fe:00", 9977858, 26171, "php-fpm8.2", 11)
+    assert "device fe:00 inode 9977858, which php-fpm8.2 (pid 26171) holds" in str(diagnosis.verdict.advice)
+
+
+def test_a_lock_of_a_php_session_is_told_by_its_path(course: Course) -> None:
+    locks = locked(11, path="/var/lib/php/sessions/sess_1a2b")
+    assert "Call session_write_close()" in str(course.go_on(5, load=SERIAL, changes=locks).verdict.advice)
+
+
+def test_a_few_that_wait_for_a_file_are_no_limit(course: Course) -> None:
+    assert named(course.go_on(5, load=PARALLEL, changes=locked(5))) == "none"
+
+
+def test_idle_workers_that_wait_for_the_mutex_of_apache_are_no_limit(course: Course) -> None:
+    board = "W" * 3 + "_" * 7
+    load = served(50, *[40.0] * 50, c=3)
+    assert named(course.go_on(5, load=load, board=board, changes=locked(6, kind="posix"))) == "none"
