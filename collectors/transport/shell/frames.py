@@ -23,6 +23,7 @@ SILENCE_S = 60
 
 NO_QUEUES = "accept queues cannot be asked for there"
 _TABLES = frozenset(wanted.path for wanted in TABLES)
+_FAMILIES = dict(zip((wanted.path for wanted in TABLES), (2, 10), strict=True))  # Linux's AF_INET, AF_INET6
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
 """What can be named to the shell; control groups have any name."""
 
@@ -56,7 +57,7 @@ def _bare(name: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Far:
     """The remote shell: its pid, the page size in kB, and the program that reads the accept queues on that machine:
-    ``perl`` (cheap), ``ss`` (expensive), or none."""
+    ``perl`` (cheap, and for open sockets too), ``ss`` (expensive), or none."""
 
     pid: int
     page_kb: int
@@ -146,7 +147,10 @@ class Orders:
         for path, inodes in asked.held.items():
             lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
         for wanted, table in asked.opened.items():
-            lines += [f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}"]
+            if queues == "perl":
+                lines.append(f"e {_FAMILIES[table]} {wanted.limit} {mark}d {wanted.path}")
+            else:
+                lines += [f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}"]
         if asked.disciplines:
             lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
         if asked.tables and (sockets or not request.processes):

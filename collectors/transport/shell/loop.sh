@@ -3,7 +3,7 @@
 # (`read.awk`) reads all that a sample needs: it starts no process for it, which would cost more than everything
 # that is measured. The shell itself lists the processes, and does what is asked for rarely: what it prints then goes
 # through the same awk, which passes on every line that does not begin with the secret word. Paths are split into words
-# and never evaluated. Where there is a perl, it stands between the two and asks the kernel for accept queues
+# and never evaluated. Where there is a perl, it stands between the two and asks the kernel for sockets
 # (`queues.pl`). No secret is an argument of a process, which everybody there could read.
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -104,7 +104,7 @@ while read -r $patience order rest; do
         BEGIN { many = split(inodes, inode, " "); for (i = 1; i <= many; i++) wanted["socket:[" inode[i] "]"] }
         /^[0-9]+\/fd:$/ { pid = $1 + 0 }
         /^l/ && NF <= 11 && $(NF - 1) == "->" && $NF in wanted { print pid, $NF }' ;;
-    # a table of sockets without those in TIME_WAIT
+    # a table of sockets without those in TIME_WAIT, where no perl can ask the kernel for it
     v) set -- $rest; within 2 awk '$4 != "@TIME_WAIT@"' "$2" 2>&1 | head -c "$1" ;;
     # queueing disciplines, and the classes of those of HTB, where there is a tc
     y) ! command -v tc >/dev/null || within 2 sh -c '

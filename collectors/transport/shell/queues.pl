@@ -1,32 +1,61 @@
-# Passes every line on, of which the second is the secret word, and answers the order p, a mark: after it the accept
-# queues of listening TCP sockets, from the kernel itself. To run ss for every sample would cost as much there as all the rest. The layout is that of sock_diag.py;
-# the lines are those of ss, no more than @DEVICES@ of each family: anyone can open 100,000 sockets. What is left of a long answer goes
-# with the socket that asked. This text must hold no apostrophe.
+# Passes every line on, of which the second is the secret word, and asks the kernel itself for TCP sockets. The layout is
+# that of sock_diag.py. It answers two orders:
+#   p MARK: the accept queues of listening sockets, as ss prints them, no more than @DEVICES@ of each family: anyone can
+#   open 100,000. To run ss for every sample would cost as much there as all the rest.
+#   e FAMILY LIMIT MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may have
+#   tens of thousands; at most so many characters.
+# After the mark comes the answer. This text must hold no apostrophe.
 $| = 1;
 print scalar <STDIN>;
 print my $key = <STDIN>;
 chomp $key;
-my $order = "$key p ";
 while (alarm(@SILENCE@), defined(my $line = <STDIN>)) {
-    if (index($line, $order) == 0) {
-        my $rows = "\n#" . substr($line, length $order);
+    if ($line =~ /^\Q$key\E p (.*\n)/) {
+        my $rows = "\n#$1";
         for my $family (2, 10) {
             my $left = @DEVICES@;
-            my $open = socket(my $link, 16, 3, 4);
-            my $more = $open && defined send($link, pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, $family, 6, 1024), 0);
-            $rows .= "cannot be asked\n" unless $more;
-            while ($more && defined recv($link, my $answer, 65536, 0)) {
-                while (length $answer >= 16) {
-                    my ($length, $kind) = unpack("LS", $answer);
-                    if ($kind == 2) { $rows .= "refused\n" unless $family == 10 && unpack("x16l", $answer) == -2 }
-                    if ($kind < 4 || $length < 80 || !$left--) { $more = 0; last }
-                    my ($port, $queue, $limit) = unpack("x20nx50LL", $answer);
-                    $rows .= "LISTEN $queue $limit *:$port *:*\n";
-                    $answer = substr($answer, ($length + 3) & ~3);
-                }
-            }
+            my $wrong = ask($family, 1024, sub {
+                my ($port, $queue, $limit) = unpack("x20nx50LL", $_[0]);
+                $rows .= "LISTEN $queue $limit *:$port *:*\n";
+                --$left;
+            });
+            $rows .= $wrong;
         }
         $line = $rows;
+    } elsif ($line =~ /^\Q$key\E e (2|10) (\d+) (.*\n)/) {
+        my ($family, $limit, $number, $words) = ($1, $2, 0, $1 == 2 ? 1 : 4);
+        my $mark = "\n#$3";
+        my $rows = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n";
+        my $wrong = ask($family, 4095 & ~64, sub {
+            my ($state, $local, $remote, $here, $there, $received, $sent, $user, $inode) =
+                unpack("x17Cx2nna16a16x16L4", $_[0]);
+            $rows .= sprintf("%d: %s:%04X %s:%04X %02X %08X:%08X 00:0 0 %d 0 %d\n", $number++, words($here, $words),
+                $local, words($there, $words), $remote, $state, $sent, $received, $user, $inode);
+            length $rows <= $limit;
+        });
+        $line = $mark . substr($rows . $wrong, 0, $limit);
     }
     print $line;
+}
+# Gives each socket of a family in one of the states to a function, until that returns 0: what is left of a long answer
+# goes with the socket that asked. Returns what is wrong.
+sub ask {
+    my ($family, $states, $take) = (shift, shift, shift);
+    my $question = pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, $family, 6, $states);
+    my $open = socket(my $link, 16, 3, 4);
+    return "cannot be asked\n" unless $open && defined send($link, $question, 0);
+    while (defined recv($link, my $answer, 65536, 0)) {
+        while (length $answer >= 16) {
+            my ($length, $kind) = unpack("LS", $answer);
+            return "refused\n" if $kind == 2 && !($family == 10 && unpack("x16l", $answer) == -2);
+            return "" if $kind < 4 || $length < 88 || !$take->($answer);
+            $answer = substr($answer, ($length + 3) & ~3);
+        }
+    }
+    "";
+}
+# An address as /proc prints it.
+sub words {
+    my ($address, $words) = (shift, shift);
+    join("", map { sprintf "%08X", $_ } unpack("L$words", $address));
 }

@@ -137,6 +137,8 @@ def test_sockets_that_are_open_are_asked_for_and_answered() -> None:
     request = Request((wanted,))
     orders = frames.Orders().sample(request, frozenset(), "m7", sockets=False, queues="")
     assert f"v {wanted.limit} /proc/net/tcp\n" in orders
+    both = frames.Orders().sample(Request(OPEN_TABLES), frozenset(), "m7", sockets=False, queues="perl")
+    assert f"e 2 {wanted.limit} m7d {wanted.path}\ne 10 {wanted.limit} m7d {OPEN_TABLES[1].path}\n" in both
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7d {wanted.path}\n  sl  local_address\n   0: 0100007F:1F90\n"
     texts, _ = frames.parse_frame(frame, "m7", request, frames.Kept())
     assert texts.files[wanted.path] == "  sl  local_address\n   0: 0100007F:1F90\n"
