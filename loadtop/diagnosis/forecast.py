@@ -15,9 +15,9 @@ from statistics import median, median_high
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
-from loadtop.model import OTHER, HostSample, LoadState, Role
+from loadtop.model import LOADTOP, OTHER, HostSample, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import HostRates
+from loadtop.rates.records import GeneratorRates, HostRates
 
 LEAST_INTERVALS, MOST_INTERVALS = 5, 60  # how many calm intervals a forecast needs, and looks back on
 TRIMMED = 0.2  # the part of the intervals that is left out at either end, where a request took most or least
@@ -28,18 +28,22 @@ LEAST_USED = 0.03  # the part of a resource that must be used for its demand to 
 FARTHEST = 10.0  # times the present throughput beyond which nothing is foretold
 ERRORS_PCT = 5.0  # failed requests cost something else than good ones
 
-MODEL_ERROR = 0.08
-"""What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs."""
+MODEL_ERROR, CPU_ERROR = 0.08, 0.15
+"""What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs. A
+request takes about a tenth less of a processor that does not sleep between requests, and more where cores share what
+they have."""
 
 Key = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of a resource was used in one interval, and how much there is, in the same unit."""
+    """How much of a resource was used in one interval, and how much there is, in the same unit. ``beside`` is used by
+    others, who may do that for the load: as much of it as is there in every interval counts."""
 
     used: float
     capacity: float
+    beside: float = 0.0
 
 
 Demands = Callable[[Measured, HostView, bool], Mapping[str, Use]]
@@ -86,13 +90,13 @@ class Forecaster:
             # Whatever else a machine does only adds to this: the quieter half tells what a request takes. What is
             # usually there beside the load is there at its ceiling too, and does not grow with it.
             quiet = demands[: (len(demands) + 1) // 2]
-            demand = sum(quiet) / len(quiet)
-            capacity -= median(max(0.0, use.used - demand * rps) for rps, use in known)
+            demand = sum(quiet) / len(quiet) + sorted(use.beside / rps for rps, use in known)[left_out]
+            capacity -= median(max(0.0, use.used + use.beside - demand * rps) for rps, use in known)
         used = demand * sum(rps for rps, _ in known) / len(known)
         if demand <= 0 or used < LEAST_USED * capacity:
             return None
         spread = sum((each - mean) ** 2 for each in demands) / (len(demands) - 1)
-        error = min(0.5, 2.0 * sqrt(spread / len(demands)) / demand + MODEL_ERROR)
+        error = min(0.5, 2.0 * sqrt(spread / len(demands)) / demand + (CPU_ERROR if key[0] == "cpu" else MODEL_ERROR))
         rps = capacity / demand
         return Forecast(key[0], key[1], rps, rps * (1.0 - error), rps * (1.0 + error))
 
@@ -109,22 +113,39 @@ class Forecaster:
             line = fullest(host)
             uses = {"network": None if line is None or line.util is None else Use(line.util, 100.0)}
             if host.state.role != "generator":
-                uses |= {"cpu": _cpu(sample, rates), "cpu-core": _core(rates), "throttled": _quota(sample, rates)}
+                uses |= {
+                    "cpu": _cpu(sample, rates, generator),
+                    "cpu-core": _core(rates),
+                    "throttled": _quota(sample, rates),
+                }
                 for demands in self._demands:
                     uses |= demands(measured, host, pools == 1)
             found |= {(resource, host.name): use for resource, use in uses.items() if use is not None}
         return found
 
 
-def _cpu(sample: HostSample, rates: HostRates) -> Use | None:
-    """In cores. What strangers take does not grow with the load, and is not there for it."""
+def _cpu(sample: HostSample, rates: HostRates, generator: GeneratorRates | None) -> Use | None:
+    """In cores. What strangers take does not grow with the load, and is not there for it.
+
+    The server's own processes and the generator's tell what a request takes, where they are known. The rest of what is
+    busy can be a database or children that live as long as a request, but also anything else: it is ``beside``. Not
+    what runs at a lower priority, which yields to a server, nor this program's own measuring.
+    """
     if rates.cpu is None:
         return None
     cores = len(rates.cores) or sample.facts.cores
     others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group == OTHER)
     strangers = sum(share for share in others if share >= STRANGER_PCT) / 100
     stolen = (rates.cpu.steal or 0.0) * cores / 100
-    return Use(max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen)
+    busy, capacity = max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen
+    served = sum(group.cpu or 0.0 for group in rates.of_role()) / 100
+    if not served:
+        return Use(busy, capacity)
+    own = sum(group.cpu or 0.0 for group in rates.groups or () if group.group == LOADTOP) / 100
+    loading = own if generator is None else min(own, generator.cpu / 100)
+    yielding = max(0.0, rates.cpu.nice * cores / 100 - strangers)
+    beside = max(0.0, busy - served - own - yielding)
+    return Use(served + loading, capacity - (own - loading), beside)
 
 
 def _core(rates: HostRates) -> Use | None:

@@ -46,6 +46,23 @@ def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
     assert len(figures["timeline"]) <= CHANGES
 
 
+@pytest.mark.parametrize(
+    ("name", "resource", "rps"),
+    [
+        ("none-half-load", "cpu", 248),  # as "cpu-a-full-pool-on-a-busy-CPU" has of the same page
+        ("none-swap-occupied-long-ago", "apache-workers", 320),  # 20 slots, 62 ms
+        ("none-a-neighbour-that-takes-a-core", "apache-workers", 320),
+        ("none-an-unrelated-busy-disk", "apache-workers", 320),
+    ],
+)
+def test_foretells_the_next_limit(name: str, resource: str, rps: float, tmp_path: Path) -> None:
+    """In some of these recordings other work fills half of the machine."""
+    found = judged(next(path for path in RECORDINGS if path.name.startswith(name)), tmp_path)["forecast"]
+    assert found["resource"] == resource
+    assert found["rps"] == pytest.approx(rps, rel=0.1)
+    assert found["low"] <= rps <= found["high"]
+
+
 @pytest.mark.parametrize("stolen", [5, 15, 30])
 @ALL
 def test_names_it_too_where_the_hypervisor_steals(path: Path, stolen: int, tmp_path: Path) -> None:

@@ -176,6 +176,38 @@ def test_what_is_used_of_a_machine(
     assert nearest(host(sample, **rates)) == expected
 
 
+SERVED: dict[str, Any] = {"groups": (group(40.0, threads=9),)}
+MEASURING: dict[str, Any] = {"groups": (group(40.0, threads=9), group(20.0, name=LOADTOP, role=None))}
+
+
+@pytest.mark.parametrize(
+    ("rates", "generator", "rps"),
+    [
+        ({"cpu": busy(20.0), **SERVED}, 0.0, 500.0),
+        ({"cpu": busy(30.0), **SERVED}, 0.0, 333.333),  # a database, as far as can be seen
+        ({"cpu": replace(busy(20.0), nice=30.0), **SERVED}, 0.0, 500.0),
+        ({"cpu": replace(busy(20.0), nice=30.0), "processes": (process(85.0, of=OTHER),), **SERVED}, 0.0, 287.5),
+        ({"cpu": busy(30.0), **MEASURING}, 0.0, 450.0),  # 0.2 of 2 cores for measuring alone
+        ({"cpu": busy(30.0), **MEASURING}, 5.0, 411.111),
+        ({"cpu": busy(30.0), **MEASURING}, 90.0, 333.333),
+        ({"cpu": busy(30.0), **MEASURING}, None, 333.333),  # all of another engine grows with the load
+    ],
+)
+def test_what_a_request_takes_of_the_processor(rates: dict[str, Any], generator: float | None, rps: float) -> None:
+    made = None if generator is None else GeneratorRates(generator, 0.0, 1, 0.0, 0.0, 0.0)
+    assert nearest(host(**rates), generator=made) == ("cpu", rps)
+
+
+def test_only_what_is_always_there_beside_the_server_is_taken_for_its_own() -> None:
+    forecaster, found = Forecaster(()), None
+    for share in (25.0, 60.0, 30.0, 25.0, 90.0, 25.0, 25.0, 30.0, 60.0):
+        found = forecaster.add(measured(host(cpu=busy(share), **SERVED), rps=100.0), calm=True)
+    assert found is not None
+    # 0.4 of two cores, and 0.1 that is always there; 0.1 comes and goes.
+    assert found.rps == pytest.approx((2.0 - 0.1) / 0.5 * 100)
+    assert found.high == pytest.approx(found.rps * 1.15)
+
+
 def test_a_generator_has_a_processor_and_a_line() -> None:
     line = NetworkRates("eth0", 1, 1, 1, 1, 0, 100, 25.0)
     assert nearest(host(role="generator", cpu=busy(40.0), networks=(line,))) == ("network", 400.0)
