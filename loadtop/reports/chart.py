@@ -6,13 +6,14 @@ from html import escape
 from itertools import groupby
 from math import floor, log10
 
-from loadtop.i18n import clock, plain, tr
+from loadtop.i18n import clock, figure, plain, tr
 from loadtop.reports.tables import stretch
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
 HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0  # of a chart in units of its own; the page scales it
 
 STRIP = 34.0
+BAR, LONGEST_BAR = 22.0, 0.85  # the height of a bar, and the share of the width that leaves room for its remark
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)
 
 
@@ -77,6 +78,30 @@ def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
         note = escape(plain(text)[:40])
         shapes.append(f'<text x="{axis.x(at):.1f}" y="{STRIP + 13:.0f}">▲ {note}</text>')
     return _figure(tr("What was the limit"), STRIP + (18 if axis.marks else 0), shapes)
+
+
+def bar_chart(title: str, bars: Sequence[tuple[str, float, float | None, str]]) -> str:
+    """A horizontal bar for each (label, value, tick, remark): the tick is another value on the same scale."""
+    top = _nice(max((value for _, value, _, _ in bars), default=0.0))
+    shapes: list[str] = []
+    for number, (label, value, tick, remark) in enumerate(bars):
+        y, end = BAR * number, _bar_end(value, top)
+        mark = end if tick is None else _bar_end(tick, top)
+        middle = y + BAR / 2 + 4
+        said = escape(f"{figure(value)} {remark}".rstrip())
+        shapes += (
+            f'<text x="{LEFT - 6:.0f}" y="{middle:.0f}" text-anchor="end">{escape(label)}</text>',
+            f'<rect class="bar" x="{LEFT:.0f}" y="{y + 2:.0f}" width="{end - LEFT:.1f}" height="{BAR - 4:.0f}"/>',
+            f'<text class="name" x="{max(end, mark) + 8:.1f}" y="{middle:.0f}">{said}</text>',
+        )
+        if tick is not None:
+            place = f'x1="{mark:.1f}" x2="{mark:.1f}" y1="{y + 1:.0f}" y2="{y + BAR - 1:.0f}"'
+            shapes.append(f'<line class="tick" {place}/>')
+    return _figure(title, BAR * len(bars), shapes)
+
+
+def _bar_end(value: float, top: float) -> float:
+    return LEFT + min(1.0, value / top) * (RIGHT - LEFT) * LONGEST_BAR
 
 
 def _figure(title: str, height: float, shapes: Sequence[str], keys: str = "") -> str:

@@ -9,10 +9,12 @@ from importlib.resources import files
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
+from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.i18n import Translatable, language, plain, tr
 from loadtop.rates.metrics import sum_known
-from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, drawn, strip
+from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, strip
 from loadtop.reports.tables import Table, limit_of, model_of, shape, tables, title, verdict
+from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
 
 HELP = (
@@ -45,6 +47,7 @@ def html(result: RunResult) -> str:
             f"<h1>{name}</h1>",
             f'<div class="dim">{text(_subtitle(figures))}</div>',
             _verdict(result),
+            *_tuned(result),
             *_drawings(result, charts, axis, spans),
             *map(_table, tables(result)),
             f"<h2>{tr('Command')}</h2>\n<p><code>{text(words)}</code></p>" if result.command_line else "",
@@ -77,6 +80,22 @@ def _verdict(result: RunResult) -> str:
     note = f' <span class="dim">{text(name)}, {held}</span>' if held else ""
     kind = " none" if held and not result.main.is_limit else ""
     return f'<div class="verdict{kind}"><strong>{sentence}</strong>{note}<p>{what_to_do}</p></div>'
+
+
+def _tuned(result: RunResult) -> Iterator[str]:
+    """What a sweep was made for: the knee and what to set."""
+    if not (result.is_tune and result.steps):
+        return
+    tuned = TuneResult.of(result.steps)
+    found = advice(tuned)
+    yield f"<h2>{text(tr(KNEE))}</h2>\n<p><strong>{text(found.knee)}</strong></p>\n<p>{text(found.law)}</p>"
+    scale = tr("Requests/s over connections")
+    fitted = tr("{scale} (tick: the law)", scale=scale) if tuned.knee is not None and tuned.knee.usl else scale
+    yield bar_chart(fitted, [(str(c), rps, law, remark) for c, rps, law, remark in bars(tuned)])
+    yield f"<h2>{text(tr(SETTING))}</h2>\n<p><strong>{text(found.setting)}</strong></p>"
+    if found.configuration:
+        lines = "\n".join(map(text, found.configuration.splitlines()))
+        yield f"<pre><code>{lines}</code></pre>\n<p>{text(found.caution)}</p>"
 
 
 def _charts(result: RunResult) -> Iterator[Chart]:

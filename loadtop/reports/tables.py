@@ -11,9 +11,11 @@ from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import Held
 from loadtop.analysis.totals.totals import RunResult
+from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.diagnosis.finding import SURE, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.reports.limits import at_load, loads_in_words
+from loadtop.reports.tune_advice import KNEE, SETTING, advice
 from loadtop.servers.registry import KINDS, verdict_named
 
 Row = Sequence[str]
@@ -57,6 +59,7 @@ def markdown(result: RunResult) -> str:
         f"**{escaped(sentence)}**" + (f" (`{result.main.finding.bottleneck}`, {held})" if held else ""),
         "",
         escaped(what_to_do),
+        *_tuned(result),
     ]
     for table in tables(result):
         rules = ["---"] + ["--:" if table.numbers else "---"] * (len(table.head) - 1)
@@ -66,6 +69,18 @@ def markdown(result: RunResult) -> str:
         # Four blanks make it code, in which nothing is markup.
         lines += ["", f"## {tr('Command')}", "", f"    {plain(shlex.join(['loadtop', *result.command_line]))}"]
     return "\n".join(lines) + "\n"
+
+
+def _tuned(result: RunResult) -> Iterator[str]:
+    """What a sweep was made for: the knee and what to set."""
+    if not (result.is_tune and result.steps):
+        return
+    found = advice(TuneResult.of(result.steps))
+    yield from ("", f"## {tr(KNEE)}", "", f"**{escaped(found.knee)}**", "", escaped(found.law))
+    yield from ("", f"## {tr(SETTING)}", "", f"**{escaped(found.setting)}**")
+    if found.configuration:
+        yield from ("", *(f"    {plain(line)}" for line in found.configuration.splitlines()))
+        yield from ("", escaped(found.caution))
 
 
 def escaped(text: str) -> str:
@@ -104,6 +119,7 @@ def tables(result: RunResult) -> Iterator[Table]:
     every = (
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
+        _of_bounds(result),
         _of_limits(result.held),
         _of_evidence(result.main.finding.evidence),
         _of_workers(figures["load"]),
@@ -177,6 +193,12 @@ def _of_steps(steps: Sequence[Json]) -> Table:
         values = (step["rps"], latency.get("p50"), latency.get("p99"), *(step[name] for name in names))
         rows.append((connections_of(step), *map(figure, values), step["bottleneck"] or "-"))
     return Table("Steps", head, rows)
+
+
+def _of_bounds(result: RunResult) -> Table:
+    """What bounds the setting that a sweep recommends, the one that binds first."""
+    bounds = advice(TuneResult.of(result.steps)).bounds if result.is_tune and result.steps else ()
+    return Table("Bounds of the setting", ("bound", "workers", "reason"), bounds, numbers=False)
 
 
 def _of_limits(held: Sequence[Held]) -> Table:

@@ -1,0 +1,144 @@
+"""What a sweep was made for, in words: the knee, the law fitted to it, and what to set."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from loadtop.analysis.tune.knee import Knee, points
+from loadtop.analysis.tune.sizing import BoundName, Sizing, TuneResult
+from loadtop.i18n import Translatable, figure, plain, tr
+from loadtop.servers.registry import WORKERS
+
+KNEE: Translatable = "The knee"
+SETTING: Translatable = "What to set"
+
+BINDS: dict[BoundName, Translatable] = {
+    "memory": "memory",
+    "knee": "the knee",
+    "scoreboard": "the scoreboard",
+    "cpu": "the CPU",
+    "tested": "what was tested",
+}
+"""What each bound is called in a sentence."""
+
+
+class Bar(NamedTuple):
+    """Throughput at one concurrency: as measured, and by the law where that is fitted; ``remark`` may be empty."""
+
+    concurrency: int
+    rps: float
+    law: float | None
+    remark: str
+
+
+class Advice(NamedTuple):
+    """What follows from the steps, in paragraphs of one line each, so that each report breaks them as it does.
+
+    ``knee`` and ``law`` are sentences; ``setting`` says what to set, or why no setting can be given. ``bounds`` are the
+    name, number and reason of each limit of the setting, the one that binds first; ``configuration`` is the block to
+    paste. These two and ``caution`` are empty where there is nothing to set."""
+
+    knee: str
+    law: str
+    setting: str
+    bounds: tuple[tuple[str, str, str], ...]
+    configuration: str
+    caution: str
+
+
+def advice(tuned: TuneResult) -> Advice:
+    knee, sizing = tuned.knee, tuned.sizing
+    law = "" if knee is None else _law(knee)
+    if sizing is None:
+        return Advice(_knee(tuned), law, _no_sizing(tuned), (), "", "")
+    bounds = tuple((bound.name, str(bound.workers), bound.reason.render()) for bound in sizing.bounds)
+    setting, caution = _setting(sizing), _caution(sizing)
+    if sizing.memory is None:
+        caution = tr("Memory is not known: no process of the server could be measured.") + " " + caution
+    return Advice(_knee(tuned), law, setting, bounds, sizing.configuration, caution)
+
+
+def bars(tuned: TuneResult) -> Iterator[Bar]:
+    """The throughput of each concurrency that was measured, the lowest first."""
+    usl = None if tuned.knee is None else tuned.knee.usl
+    for point in points(tuned.steps):
+        remark = ""
+        if tuned.knee is not None and point.concurrency == tuned.knee.concurrency:
+            remark = tr("knee")
+        elif not point.good:
+            remark = tr("swaps" if any(result.swaps for result in point.results) else "fails")
+        law = None if usl is None else usl.throughput(point.concurrency)
+        yield Bar(point.concurrency, point.rps, law, remark)
+
+
+def _knee(tuned: TuneResult) -> str:
+    knee = tuned.knee
+    if knee is None:
+        return tr("No knee: no step served without failing or swapping.")
+    text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
+    if knee.confirmed:
+        text += tr(", confirmed by measuring again")
+    elif knee.confirmed is not None:
+        text += tr(", NOT confirmed: the second differs by over 10 %")
+    text += tr(".")
+    if knee.until > knee.concurrency:
+        text += tr(" It stays so up to {c}.", c=knee.until)
+    if knee.worse_from is not None:
+        text += tr(" At {c} it is worse.", c=knee.worse_from)
+    if not knee.bounded:
+        text += tr(" It is the highest step measured: the knee may lie beyond.")
+    if tuned.reason:
+        text += tr(" The climb ended because {reason}.", reason=tuned.reason)
+    return text
+
+
+def _law(knee: Knee) -> str:
+    usl = knee.usl
+    if usl is None:
+        return tr("Universal Scalability Law: not fitted, it needs four good steps or more.")
+    text = tr(
+        "Universal Scalability Law (Gunther 2007): gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2}: ",
+        gamma=f"{usl.gamma:.4g}",
+        alpha=f"{usl.alpha:.3g}",
+        beta=f"{usl.beta:.3g}",
+        r2=f"{usl.r2:.2f}",
+    )
+    if usl.peak is None:
+        return text + tr("it knows no peak, throughput only flattens.")
+    if knee.peak_is_measured:
+        return text + tr("its peak is at {c} connections.", c=f"{usl.peak:.0f}")
+    guess = "its peak, {c} connections, is outside what was measured (up to {most}): a guess."
+    return text + tr(guess, c=f"{usl.peak:.0f}", most=knee.highest)
+
+
+def _setting(sizing: Sizing) -> str:
+    pool = tr(" of the pool {pool}", pool=plain(sizing.pool.name)) if sizing.pool.name else ""
+    now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
+    binds = tr(BINDS[sizing.binding])
+    name = tr("Set {setting}", setting=sizing.workers.setting)
+    return name + pool + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
+
+
+def _caution(sizing: Sizing) -> str:
+    if sizing.pool_was_full:
+        return tr(
+            "The pool itself was the limit, so what more workers would do is computed, not measured: "
+            "set it, and tune again to confirm."
+        )
+    text = tr(sizing.workers.apply)
+    fewer = sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity
+    if fewer and sizing.workers.takes_page and sizing.binding != "memory":
+        text += tr(
+            " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
+            "this load does not: leave room for them, as far as memory allows."
+        )
+    return text
+
+
+def _no_sizing(tuned: TuneResult) -> str:
+    full = tuned.limit is not None and tuned.limit.bottleneck in {workers.verdict for workers in WORKERS.values()}
+    if full or any(result.pools for result in tuned.steps):
+        return tr(
+            "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
+        )
+    unseen = tr("No setting can be given: the server's workers were not seen.")
+    return " ".join([unseen, *(tr(workers.enable) for workers in WORKERS.values())])
