@@ -183,6 +183,11 @@ class Connection(Protocol):
         """All that ``HOST:PORT`` or a unix socket (a path) answers. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
+    async def reach(self, address: str) -> str:
+        """Where this program finds what listens there at ``HOST:PORT`` or a unix socket: the same, or a unix socket
+        that leads there. Raises :class:`~collectors.errors.FetchError`."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -18,7 +18,7 @@ from collectors.kind import Kind
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
 from collectors.parsing import short
-from collectors.transport.exchange import StatusClient, exchange
+from collectors.transport.exchange import StatusClient, exchange, itself
 from collectors.transport.local import text_of
 from loadtop import model
 from loadtop.i18n import Message
@@ -45,7 +45,7 @@ _NOT_REPORTED = {
 class PsutilMachine:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._client = StatusClient()
-        self.fetch, self.ask = self._client.get, exchange
+        self.fetch, self.ask, self.reach = self._client.get, exchange, itself
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage

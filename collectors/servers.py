@@ -9,6 +9,7 @@ from collectors.apache.collector import ApacheCollector
 from collectors.haproxy.collector import HaproxyCollector
 from collectors.kind import Kind
 from collectors.machine import Machine
+from collectors.mysql.collector import MysqlCollector
 from collectors.nginx.collector import NginxCollector
 from collectors.php_fpm.collector import FpmCollector
 from collectors.redis.collector import RedisCollector
@@ -23,6 +24,7 @@ COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: 
     FpmCollector,
     HaproxyCollector,
     RedisCollector,
+    MysqlCollector,
 )
 
 KINDS: tuple[Kind, ...] = tuple(each.kind for each in COLLECTORS)

@@ -59,7 +59,7 @@ say "installing loadtop and its development tools (a minute or two the first tim
 pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"; }
 # A newer pip than Debian's for --group, and what builds loadtop, so that it is pinned too.
 pip install --constraint constraints.txt --upgrade pip babel hatchling editables
-pip install --constraint constraints.txt --no-build-isolation --group dev --editable .
+pip install --constraint constraints.txt --no-build-isolation --group dev --editable '.[databases]'
 # What an older version needed and this one does not: a plugin of pytest would still take part.
 pip freeze --all --exclude-editable | sed -n 's/==.*//p' | while read -r name; do
     grep -q -i "^$name==" constraints.txt || [ "$name" = setuptools ] || pip uninstall --yes "$name"

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
+from tests.servers.mysql import MysqlFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import server_directory
@@ -100,6 +101,12 @@ def haproxy(servers: contextlib.ExitStack) -> HaproxyFactory:
 def nginx(servers: contextlib.ExitStack) -> NginxFactory:
     """``nginx(workers=..., connections=..., pages={...})`` starts a real nginx."""
     return NginxFactory(servers)
+
+
+@pytest.fixture
+def mysql(servers: contextlib.ExitStack) -> MysqlFactory:
+    """``mysql(max_connections=...)`` starts a real MariaDB or MySQL."""
+    return MysqlFactory(servers)
 
 
 @pytest.fixture

@@ -42,7 +42,8 @@ class LinuxMachine:
 
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
         self._transport = transport
-        self.fetch, self.ask, self.close = transport.fetch, transport.ask, transport.close
+        self.fetch, self.ask, self.reach = transport.fetch, transport.ask, transport.reach
+        self.close = transport.close
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage
         self.set_aside = self._table.set_aside

@@ -63,7 +63,7 @@ class StatusClient:
             reason = Message("the certificate cannot be trusted ({error})", error=str(error.certificate_error))
             raise FetchError(reason) from None
         except aiohttp.ClientConnectorError as error:
-            raise _refused(error.os_error) from None
+            raise refused(error.os_error) from None
         except aiohttp.ServerDisconnectedError:
             raise FetchError("the server closed the connection without an answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
@@ -120,7 +120,12 @@ def _is_loopback(url: str) -> bool:
     return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
-def _refused(error: OSError) -> FetchError:
+def refused(error: OSError) -> FetchError:
+    """Why there is no connection to a server."""
+    if isinstance(error, FileNotFoundError):
+        return FetchError("no such socket")
+    if isinstance(error, PermissionError):
+        return FetchError("not permitted: this user may not use that socket", cause=Cause.SOCKET)
     if isinstance(error, ConnectionRefusedError):
         return FetchError("connection refused: nothing listens there")
     return FetchError(verbatim(error.strerror or str(error) or type(error).__name__))
@@ -133,6 +138,11 @@ def host_and_port(address: str) -> tuple[str, int] | None:
     return (match[1] or match[2], port) if match and port else None
 
 
+async def itself(address: str) -> str:
+    """The address of a server that this machine reaches without a detour."""
+    return address
+
+
 async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
     """All that ``HOST:PORT`` or the unix socket of that path answers (at most 1 MiB). Raises :class:`FetchError`."""
     try:
@@ -140,12 +150,8 @@ async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
             return await _exchange(address, question)
     except TimeoutError:
         raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
-    except FileNotFoundError:
-        raise FetchError("no such socket") from None
-    except PermissionError:
-        raise FetchError("not permitted: this user may not use that socket", cause=Cause.SOCKET) from None
     except OSError as error:
-        raise _refused(error) from None
+        raise refused(error) from None
 
 
 async def _exchange(address: str, question: bytes) -> bytes:

@@ -19,7 +19,7 @@ from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
 from collectors.transport import rtnetlink, sock_diag
-from collectors.transport.exchange import StatusClient, exchange
+from collectors.transport.exchange import StatusClient, exchange, itself
 from collectors.transport.tcp_clocks import TcpClocks
 
 _STAT_BYTES = 4096
@@ -46,7 +46,7 @@ class LocalTransport:
             CLOCKS: self._clocks.text,
         }
         self._client = StatusClient()
-        self.fetch, self.ask = self._client.get, exchange
+        self.fetch, self.ask, self.reach = self._client.get, exchange, itself
 
     async def read(self, request: Request) -> Reading:
         pss: dict[int, str | Missing] = {}

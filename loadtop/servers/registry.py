@@ -10,11 +10,12 @@ from loadtop.rates.metrics import MACHINE_METRICS, HostMetric
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.kind import AnyKind, Workers
+from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.redis.kind import REDIS
 
-KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY, REDIS)
+KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY, REDIS, MYSQL)
 
 HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
 

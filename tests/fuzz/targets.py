@@ -28,6 +28,7 @@ from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
 from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, queueing, sockets
 from collectors.machine import Missing, Page, Request, Wanted
+from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
 from collectors.nginx import configuration as nginx_configuration
 from collectors.php_fpm import configuration as fpm_configuration
@@ -330,6 +331,7 @@ TARGETS = (
     FuzzTarget("fpm-status", _texts(fpm.parse)),
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
+    FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
     FuzzTarget("redis", _redis, like=("status/redis-7.0-info.txt",)),
     *(
         FuzzTarget(f"proc-{name.replace('/', '-')}", _texts(*parsers), like=(f"proc/6.18/{name}",))

@@ -11,6 +11,7 @@ from loadtop.model import LoadState
 from loadtop.model.histogram import percentile_ms
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.redis.kind import REDIS
@@ -201,6 +202,17 @@ def of_redis(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("slow log"), count(status.slowlog), role=Role.DIM)
 
 
+def of_mysql(view: View, _: Glyphs) -> Iterator[Fact]:
+    for server in MYSQL.rates(view.rates)[:1]:
+        status, rates = server.reading, server.per_second
+        full = status.full is not None and status.full >= 95.0
+        limit = tr(" of {all}  ", all=count(status.max_connections))
+        yield fact(tr("connected "), count(status.connected), limit, bad_if(full or rates["refused"]))
+        yield fact(tr("executing"), count(status.running))
+        yield fact(tr("row lock waits"), count(status.lock_waits), role=Role.BAD if status.lock_waits else Role.DIM)
+        yield fact(tr("lock ms/s"), count(rates["lock_ms"]))
+
+
 def of_processes(view: View, _: Glyphs) -> Iterator[Fact]:
     processes = None if view.rates is None else view.rates.processes
     if processes:
@@ -232,6 +244,7 @@ OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
     "fpm": of_fpm,
     "haproxy": of_haproxy,
     "redis": of_redis,
+    "mysql": of_mysql,
     "processes": of_processes,
     "workers": of_workers,
     "time": of_time,

@@ -25,6 +25,7 @@ from loadtop.rates.measured import HostView, Measured, Measurer
 from loadtop.rates.records import HostRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.redis.record import RedisStatus
@@ -153,7 +154,11 @@ def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...
         "127.0.0.1:6379", "7.0.15", 9_990 if full else 12, 3, 10_000, 128, 52_000 * number, 2 if full else 0,
         41.0 * number + (56.0 * (number - 5) if full else 0.0),
     )  # fmt: skip
-    return {"redis": (redis,)}
+    mysql = MysqlStatus(
+        "/run/mysqld/mysqld.sock", "10.11.19-MariaDB", 14 if full else 2, 150 if full else 13, 151, 12 if full else 0,
+        1_250 * number, 3 * number, 11_800 * number if full else 0, 7 * max(0, number - 5) if full else 0,
+    )  # fmt: skip
+    return {"redis": (redis,), "mysql": (mysql,)}
 
 
 def with_load(snapshot: Snapshot, **changes: Any) -> Snapshot:

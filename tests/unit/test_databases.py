@@ -9,12 +9,18 @@ from loadtop.model.server import ServerReading, ServiceState
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Kind
+from loadtop.servers.mysql.kind import MYSQL
+from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.interval import host
 
 CACHE = RedisStatus("db:6379", "7.0.15", 12, 3, 1000, 7, 5000, 0, 100.0, port=6379, uptime_s=9)
-RATES: dict[str, dict[str, float | None]] = {"redis": {"commands": 50.0, "rejected": 0.0, "cpu": 41.25}}
+DATABASE = MysqlStatus("db:3306", "8.0.43", 4, 12, 151, 3, 4711, 5, 6012, 0, port=3306, uptime_s=61)
+RATES: dict[str, dict[str, float | None]] = {
+    "redis": {"commands": 50.0, "rejected": 0.0, "cpu": 41.25},
+    "mysql": {"questions": 120.0, "slow_queries": 0.5, "lock_ms": 3000.0, "refused": 0.0},
+}
 
 
 def view_of(reading: ServerReading, kind: Kind[Any], **changes: float | None) -> HostView:
@@ -82,3 +88,46 @@ def test_metrics_of_redis() -> None:
     found = {metric.name.partition(".")[2]: metric.read(view) for metric in REDIS.metrics}
     assert found == {"commands_s": 50.0, "cpu_pct": 41.25, "clients": 12, "blocked": 3, "slowlog": 7}
     assert {metric.read(host()) for metric in REDIS.metrics} == {None}
+
+
+def test_what_mysql_says_of_itself() -> None:
+    state = state_of(DATABASE, MYSQL)
+    assert state == ServiceState(
+        kind="mysql", address="db:3306", port=3306, connected=12, connection_limit=151, running=4, lock_waits=3
+    )
+    assert (state.is_full, state.waits_for_locks) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates", "full"),
+    [
+        ({"connected": 143}, {}, False),
+        ({"connected": 144}, {}, True),
+        ({}, {"refused": 0.2}, True),
+        ({"refuses": True, "connected": None}, {"refused": None}, True),
+        ({"connected": None}, {}, False),
+        ({"max_connections": None}, {}, False),
+    ],
+)
+def test_a_full_mysql(changes: dict[str, Any], rates: dict[str, float | None], full: bool) -> None:
+    reading = replace(DATABASE, **changes)
+    assert state_of(reading, MYSQL, **rates).is_full is full
+    assert (reading.full == 100.0) is reading.refuses
+
+
+def test_mysql_in_words() -> None:
+    assert str(MYSQL.seen((DATABASE,))) == "8.0.43, max_connections 151 (db:3306)"
+    assert str(MYSQL.seen((MysqlStatus("db:1"),))) == "-, max_connections - (db:1)"
+    assert MYSQL.brief([ServerRates(DATABASE, {})]) == " mysql 4 running lock waits 3"
+    assert MYSQL.brief([ServerRates(replace(DATABASE, lock_waits=0), {})]) == " mysql 4 running"
+    assert MYSQL.brief([ServerRates(MysqlStatus("a"), {})]) == ""
+    assert dict(MYSQL.settings((DATABASE, MysqlStatus("b")))) == {"mysql db:3306 max_connections": "151"}
+
+
+def test_metrics_of_mysql() -> None:
+    view = view_of(DATABASE, MYSQL)
+    found = {metric.name.partition(".")[2]: metric.read(view) for metric in MYSQL.metrics}
+    assert found == {
+        "queries_s": 120.0, "running": 4, "connected": 12, "lock_waits": 3, "lock_ms_s": 3000.0, "slow_queries_s": 0.5,
+    }  # fmt: skip
+    assert {metric.read(host()) for metric in MYSQL.metrics} == {None}

@@ -13,6 +13,7 @@ from loadtop.model import Cause, HostSample, Listener, Network, Outcome, Process
 from loadtop.reports.doctor import Check, Health, Report, examine, generator
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.redis.record import RedisStatus
@@ -22,6 +23,7 @@ PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_work
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
 BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
 NGINX = NginxStatus("http://x/nginx_status", 1, 0, 1, 0, 1, 1, 1, 2, 512)
+MYSQL = MysqlStatus("db:3306", "8.0.43", max_connections=151)
 REDIS = RedisStatus("127.0.0.1:6379", "7.0.15", max_clients=10_000)
 NO_SOCKET = Message("{url}: {reason}", url="unix:/x", reason=Message("no such socket"))
 PROCESS = Process(7, "apache2", "httpd", "S", 1, 5, 5, 9000, 5000)
@@ -40,6 +42,7 @@ def sample(machine: Any) -> HostSample:
             "haproxy": (BACKEND,),
             "nginx": (NGINX,),
             "redis": (REDIS,),
+            "mysql": (MYSQL,),
         }
     )
     names = "cpu scheduler memory swap paging pressure disks networks tcp processes cgroup"
@@ -57,13 +60,14 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
 
 def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
-    assert len(checks) == 16
+    assert len(checks) == 17
     assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
     assert str(checks["networks"].seen) == "lo, eth0 (1000 Mbit/s)"
     assert str(checks["processes"].seen) == "1 httpd"
     assert (checks["apache"].health, str(checks["apache"].seen)) == (Health.OK, "event, 4 slots (http://x/s?auto)")
     assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
     assert str(checks["haproxy"].seen) == "1 lines; backends be"
+    assert str(checks["mysql"].seen) == "8.0.43, max_connections 151 (db:3306)"
     assert str(checks["redis"].seen) == "Redis 7.0.15, maxclients 10000 (127.0.0.1:6379)"
 
 

@@ -4,6 +4,7 @@ from tui.panels.apache import ApachePanel
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel, WorkersPanel
 from tui.panels.machine import CpuPanel, DevicePanel, MemoryPanel
+from tui.panels.mysql import MysqlPanel
 from tui.panels.nginx import NginxPanel
 from tui.panels.php_fpm import FpmPanel
 from tui.panels.processes import ProcessPanel
@@ -12,7 +13,7 @@ from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
 from tui.widgets.panel import Panel
 
-SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel, RedisPanel)
+SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel, RedisPanel, MysqlPanel)
 """One panel per kind of server. A new kind is one line here: layout, history, tabs and help follow."""
 
 PANELS: tuple[type[Panel], ...] = (

@@ -50,9 +50,7 @@ class FarPages:
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """Raises :class:`FetchError`."""
-        if _SOCKET.fullmatch(address) is None and host_and_port(address) is None:
-            raise FetchError("not an address: HOST:PORT or the path of a socket")
-        socket = await self._socket(address)
+        socket = await self.reach(address)
         self._line.refusal = ""
         try:
             return await exchange(socket, question, timeout_s)
@@ -63,6 +61,12 @@ class FarPages:
                     "that socket takes no connection: not permitted, or nothing listens there", cause=Cause.SOCKET
                 ) from None
             raise
+
+    async def reach(self, address: str) -> str:
+        """The socket here that leads to an address there. Raises :class:`FetchError`."""
+        if _SOCKET.fullmatch(address) is None and host_and_port(address) is None:
+            raise FetchError("not an address: HOST:PORT or the path of a socket")
+        return await self._socket(address)
 
     async def close(self) -> None:
         for client in self._clients.values():

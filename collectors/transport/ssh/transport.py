@@ -99,6 +99,11 @@ class SshTransport:
             raise FetchError("no connection to the machine")
         return await self._pages.ask(address, question, timeout_s)
 
+    async def reach(self, address: str) -> str:
+        if self._pages is None:
+            raise FetchError("no connection to the machine")
+        return await self._pages.reach(address)
+
     async def close(self) -> None:
         line, self._line = self._line, None
         pages, self._pages = self._pages, None

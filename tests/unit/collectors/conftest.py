@@ -62,6 +62,9 @@ class TextTransport:
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Transport
         return self.answers[address]
 
+    async def reach(self, address: str) -> str:
+        return address
+
     async def close(self) -> None:
         self.closed = True
 

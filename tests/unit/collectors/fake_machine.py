@@ -94,5 +94,8 @@ class FakeMachine(FakeFiles):
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         return self.answers[address]
 
+    async def reach(self, address: str) -> str:
+        return address
+
     async def close(self) -> None:
         self.closed = True

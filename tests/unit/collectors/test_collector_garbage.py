@@ -14,6 +14,7 @@ from collectors.errors import ParseError
 from collectors.haproxy import collector as haproxy
 from collectors.linux import cgroup, cpu, devices, memory, processes, sockets
 from collectors.machine import without_credentials
+from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
 from collectors.redis import collector as redis
@@ -50,6 +51,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("haproxy", haproxy.parse, "status/haproxy-2.6.csv"),
     ("nginx", nginx.parse, "status/nginx-1.22.txt"),
     ("redis", lambda text: redis.parse(f"${len(text)}\r\n{text}\r\n:0\r\n"), "status/redis-7.0-info.txt"),
+    ("mysql", mysql.parse, "status/mariadb-10.11.txt"),
     ("unix", lambda text: sorted(sockets.parse_unix(text)), "status/unix-sockets.txt"),
 ]
 TEXTS = {name: (FIXTURES / recorded).read_text() for name, _, recorded in PARSERS}

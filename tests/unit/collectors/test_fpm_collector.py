@@ -73,6 +73,9 @@ class Machine(FakeFiles):
         self.asked.append(address)
         raise self.error
 
+    async def reach(self, address: str) -> str:
+        return address
+
     async def close(self) -> None:
         """Nothing is open."""
 

@@ -19,6 +19,7 @@ from collectors.errors import ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.linux.machine import LinuxMachine
 from collectors.machine import Request, Wanted
+from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as php_fpm
 from collectors.redis import collector as redis
@@ -124,6 +125,7 @@ def test_pages(number: str) -> None:
     )
     counts = ("tcp_port", "connected_clients", "maxclients", "used_cpu_sys", "used_cpu_user")
     info = "redis_version:7\r\n" + "".join(f"{name}:{number}\r\n" for name in counts)
+    status = "".join(f"{name}\t{number}\n" for name in ("Threads_connected", "Threads_running", "Uptime", "port"))
     pages: tuple[tuple[Callable[[str], object], str], ...] = (
         (apache.parse, f"Total Accesses: {number}\nUptime: {number}\nConnsTotal: {number}\nScoreboard: _W\n"),
         (php_fpm.parse, f'{{"pool": "www", "process manager": "static", "accepted conn": {number or 0}}}'),
@@ -131,6 +133,7 @@ def test_pages(number: str) -> None:
         (haproxy.parse, f"# pxname,svname,qcur,scur,slim,stot\nweb,FRONTEND,{number},{number},{number},{number}\n"),
         (nginx.parse, stub_status),
         (redis.parse, f"${len(info)}\r\n{info}\r\n:{number}\r\n"),
+        (mysql.parse, status),
         (redis.parse, f"${number}\r\n{info}\r\n"),
     )
     for parse, page in pages:

@@ -1,0 +1,1 @@
+"""MySQL and MariaDB: what SHOW GLOBAL STATUS says."""

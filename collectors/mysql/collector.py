@@ -1,0 +1,195 @@
+"""The MySQL and MariaDB servers of one machine: their global status, which any account may read.
+
+Source: the MySQL reference manual, "Server Status Variables"; MariaDB's knowledge base of the same names. User and
+password come from the section ``[client]`` of ``~/.my.cnf``, as for the ``mysql`` program; without one, a unix socket
+knows the user of the process that asks.
+"""
+
+import configparser
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.kind import Kind
+from collectors.machine import Page, Wanted
+from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, short
+from collectors.sql_collector import REFUSES, STATEMENT_S, SqlCollector
+from collectors.sql_session import Channel, Connection, Login
+from collectors.transport import files
+from loadtop.i18n import Message
+from loadtop.model import Role
+from loadtop.servers.mysql.record import GROUP, NAME, MysqlStatus
+
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.DATABASE,
+    processes=re.compile(r"mysqld|mariadbd", re.ASCII),
+)
+
+FIX = """\
+CREATE USER 'USER'@'localhost' IDENTIFIED VIA unix_socket;   (MySQL: IDENTIFIED WITH auth_socket)
+GRANT USAGE ON *.* TO 'USER'@'localhost';"""
+"""An account that may only log in: more is not needed. USER is the user who watches."""
+
+_TOO_MANY = (1040, 1203, 1226)  # ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
+_DENIED = (1044, 1045, 1130, 1698)  # ER_DBACCESS_DENIED, ER_ACCESS_DENIED, ER_HOST_NOT_PRIVILEGED, no password
+_OPTION_BYTES = 1 << 16
+
+_STATUS = (
+    "Connection_errors_max_connections",
+    "Innodb_row_lock_current_waits",
+    "Innodb_row_lock_time",
+    "Questions",
+    "Slow_queries",
+    "Threads_connected",
+    "Threads_running",
+    "Uptime",
+)
+_SETTINGS = ("max_connections", "port", "version")
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+class MysqlCollector(SqlCollector[MysqlStatus]):
+    kind = KIND
+    port = 3306
+    sockets = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock")
+    library = "pymysql"
+    package = "PyMySQL"
+    statements = (
+        f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_names(_STATUS)})",
+        f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({_names(_SETTINGS)})",
+    )
+
+    def login(self, library: ModuleType, address: str, user: str) -> Login:
+        account = option_file_account() if self.is_trusted(address) else ("", "")
+        through_socket = address.startswith("/")
+
+        def log_in(channel: Channel) -> Connection:
+            return _Connection(library, channel, account[0] or user, account[1], through_socket=through_socket)
+
+        return log_in
+
+    def refusal(self, error: Exception) -> FetchError | None:
+        if _code(error) not in _DENIED:
+            return None
+        return FetchError(
+            "MySQL denies the login: write user and password into the section [client] of ~/.my.cnf and name the"
+            " server with {option}, or create an account for this user's unix socket",
+            option="--mysql ADDRESS",
+            fix=FIX,
+        )
+
+    def is_full(self, error: Exception) -> bool:
+        return _code(error) in _TOO_MANY
+
+    def records(self, page: Page, at: float) -> Sequence[MysqlStatus]:
+        return (replace(parse_page(page), at=at),)
+
+    @staticmethod
+    def lacks(record: MysqlStatus) -> Message | None:
+        if record.refuses:
+            return Message("{address} refuses connections: max_connections is reached", address=record.address)
+        return None
+
+
+class _Connection:
+    """PyMySQL's, in a session that only reads."""
+
+    def __init__(
+        self, library: ModuleType, channel: Channel, user: str, password: str, *, through_socket: bool
+    ) -> None:
+        known = library.connections.Connection
+        # To a library that did not make the socket itself, one that no other user can listen on counts as open.
+        kind = type("SocketConnection", (known,), {"_secure": True}) if through_socket else known
+        self._library: Any = kind(
+            user=user,
+            password=password,
+            read_timeout=2 * STATEMENT_S,
+            write_timeout=2 * STATEMENT_S,
+            ssl_disabled=through_socket,
+            program_name="loadtop",
+            autocommit=True,
+            defer_connect=True,
+        )
+        self._library.connect(channel)
+        mariadb = "MariaDB" in str(self._library.get_server_info())
+        limit = f"max_statement_time = {STATEMENT_S}" if mariadb else f"max_execution_time = {STATEMENT_S * 1000}"
+        self.rows("SET SESSION TRANSACTION READ ONLY")
+        self.rows(f"SET SESSION {limit}")
+
+    def rows(self, statement: str) -> Sequence[Sequence[object]]:
+        with self._library.cursor() as cursor:
+            cursor.execute(statement)
+            found: Sequence[Sequence[object]] = cursor.fetchall()
+            return found
+
+    def close(self) -> None:
+        self._library.close()
+
+
+def option_file_account() -> tuple[str, str]:
+    """User and password of the section ``[client]`` of ``~/.my.cnf``, empty where it has none."""
+    with suppress(RuntimeError):  # no home directory
+        text = files.read(Wanted(str(Path("~/.my.cnf").expanduser()), _OPTION_BYTES, regular=True))
+        return account_in(text) if isinstance(text, str) else ("", "")
+    return "", ""
+
+
+def account_in(text: str) -> tuple[str, str]:
+    """User and password in the text of an option file. What is no such file has none."""
+    parser = configparser.RawConfigParser(allow_no_value=True, strict=False, comment_prefixes=("#", ";", "!"))
+    with suppress(configparser.Error):
+        parser.read_string(text)
+    user, password = (parser.get("client", name, fallback="") or "" for name in ("user", "password"))
+    return _unquoted(user), _unquoted(password)
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+
+
+def _code(error: Exception) -> object:
+    return error.args[0] if error.args else None
+
+
+def parse_page(page: Page) -> MysqlStatus:
+    """The status in an answer. Raises :class:`AbsentError` where it is none."""
+    if page.status == REFUSES:
+        return MysqlStatus(page.url, refuses=True)
+    try:
+        return parse(page.text, page.url)
+    except ParseError as error:
+        raise AbsentError(str(error)) from None
+
+
+def parse(text: str, address: str = "") -> MysqlStatus:
+    """Rows of names and values. Raises :class:`ParseError` where they are no status of MySQL."""
+    found = counts(text, (*_STATUS, "max_connections", "port"), "\t")
+    rows = (line.partition("\t") for line in complete_lines(text))
+    version = next((short(value, LONGEST_TEXT) for name, _, value in rows if name == "version"), "")
+    if "Threads_connected" not in found or not version:
+        raise ParseError("no status of MySQL: Threads_connected or its version is missing")
+    running = found.get("Threads_running")  # this question's own session too
+    return MysqlStatus(
+        address=address,
+        version=version,
+        running=None if running is None else max(0, running - 1),
+        connected=found.get("Threads_connected"),
+        max_connections=found.get("max_connections"),
+        lock_waits=found.get("Innodb_row_lock_current_waits"),
+        questions=found.get("Questions"),
+        slow_queries=found.get("Slow_queries"),
+        lock_ms=found.get("Innodb_row_lock_time"),
+        refused=found.get("Connection_errors_max_connections"),
+        port=found["port"] if found.get("port", MOST_PORT + 1) <= MOST_PORT else None,
+        uptime_s=found.get("Uptime"),
+    )

@@ -1,0 +1,100 @@
+"""The databases of one machine that are asked in SQL: what each kind of them does alike."""
+
+import asyncio
+import getpass
+import importlib
+import time
+from collections.abc import Sequence
+from types import ModuleType
+from typing import ClassVar
+
+from collectors.database_collector import DatabaseCollector
+from collectors.errors import FetchError, SilentError, TransportError
+from collectors.machine import Machine, Page, Wanted, lines_of
+from collectors.parsing import LONGEST_TEXT, short
+from collectors.server_collector import R
+from collectors.sql_session import Login, Session
+from collectors.transport.exchange import refused
+from collectors.under_test import UnderTest
+
+STATEMENT_S = 5  # time limit of each statement, which the server keeps; our own
+REFUSES = 503  # the status of a page in whose place the server said that it has no connection left
+
+_OWN_STATUS = Wanted("/proc/self/status")
+_USERS = Wanted("/etc/passwd", regular=True)
+
+
+class SqlCollector(DatabaseCollector[R]):
+    """A subclass names its client library and its statements, whose rows are a name and a value, and logs in."""
+
+    library: ClassVar[str]
+    package: ClassVar[str]  # that has the library
+    statements: ClassVar[tuple[str, ...]]
+
+    def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
+        super().__init__(machine, urls, under_test, find=find)
+        self._sessions: dict[str, Session] = {}
+        self._user = ""
+
+    def login(self, library: ModuleType, address: str, user: str) -> Login:
+        """How to log in at this address. ``user`` is the user that the machine takes us for. May read files."""
+        raise NotImplementedError
+
+    def refusal(self, error: Exception) -> FetchError | None:
+        """What an error of the library means; ``None`` for those without a special meaning."""
+        raise NotImplementedError
+
+    def is_full(self, error: Exception) -> bool:
+        """Whether the server said that it has no connection left."""
+        raise NotImplementedError
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        began = time.perf_counter()
+        session = self._sessions.get(url)
+        if session is None:
+            session = self._sessions[url] = Session(lambda: self._opening(url))
+        try:
+            async with asyncio.timeout(timeout_s):
+                text = await session.ask(self.statements)
+        except TimeoutError:
+            raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
+        except FetchError:
+            raise
+        except OSError as error:
+            raise refused(error) from None
+        except Exception as error:  # whatever the library raises
+            if self.is_full(error):
+                return Page(url, REFUSES, "", time.perf_counter() - began)
+            said = short(f"{type(error).__name__}: {error}", LONGEST_TEXT)
+            raise self.refusal(error) or FetchError("the answer could not be read ({error})", error=said) from None
+        return Page(url, 200, text, time.perf_counter() - began)
+
+    async def close(self) -> None:
+        await super().close()
+        await asyncio.gather(*(asyncio.to_thread(session.cut) for session in self._sessions.values()))
+
+    async def _opening(self, address: str) -> tuple[str, Login]:
+        try:
+            library = await asyncio.to_thread(importlib.import_module, self.library)
+        except ImportError:
+            raise FetchError(
+                "loadtop needs the Python package {package} to ask it",
+                package=self.package,
+                fix="pip install 'loadtop[databases]'",
+            ) from None
+        try:
+            self._user = self._user or await user_of(self.machine)
+        except TransportError as error:
+            raise FetchError(error.message) from None
+        place = await self.machine.reach(address)
+        return place, await asyncio.to_thread(self.login, library, address, self._user)
+
+
+async def user_of(machine: Machine) -> str:
+    """The user as whom we are on a machine: unix sockets know us by that name. Raises ``TransportError``."""
+    texts = await machine.texts((_OWN_STATUS, _USERS))
+    own = (line.split() for line in lines_of(texts[_OWN_STATUS.path]) if line.startswith("Uid:"))
+    ids = [words[1:2] for words in own if len(words) > 1]
+    users = (line.split(":") for line in lines_of(texts[_USERS.path]))
+    found = next((short(fields[0]) for fields in users if fields[2:3] in ids), "")
+    return found or getpass.getuser()

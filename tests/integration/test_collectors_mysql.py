@@ -1,0 +1,86 @@
+"""Real MariaDB: asked by its unix socket, near and over SSH, found, full, and with a row lock."""
+
+import asyncio
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from loadtop.model import HostSample, State
+from loadtop.servers.mysql.kind import MYSQL
+from loadtop.servers.mysql.record import MysqlStatus
+from tests.loads.program import wait_until
+from tests.servers.mysql import Mysql, MysqlFactory
+from tests.servers.sshd import Sshd
+from tests.servers.watched import Watch, until
+
+pytestmark = pytest.mark.servers
+
+
+def read(sample: HostSample) -> MysqlStatus | None:
+    return next(iter(MYSQL.readings(sample)), None)
+
+
+def outcome(sample: HostSample) -> tuple[State, str]:
+    found = next(found for found in sample.outcomes if found.collector == "mysql")
+    return found.state, f"{found.reason}\n{found.fix}".rstrip()
+
+
+@contextlib.contextmanager
+def sessions(server: Mysql, *statements: str) -> Generator[None]:
+    """Clients that execute these statements."""
+    opened = [server.start(statement) for statement in statements]
+    try:
+        yield
+    finally:
+        for each in opened:
+            each.kill()
+            each.communicate()
+
+
+@pytest.mark.parametrize("far", [False, True])
+async def test_row_locks_and_connections(mysql: MysqlFactory, machine: Sshd, watch: Watch, far: bool) -> None:
+    server = mysql(max_connections=10)
+    server.run("CREATE DATABASE t; CREATE TABLE t.a (n INT PRIMARY KEY) ENGINE=InnoDB; INSERT INTO t.a VALUES (1)")
+    given = {"status_urls": {"mysql": [f"unix:{server.unix_socket}"]}}
+    host = await watch(far=machine.transport() if far else None, **given)
+    sample = await until(host, lambda s: read(s) is not None)
+    status = read(sample)
+    assert status is not None
+    assert outcome(sample) == (State.OK, "")
+    assert (status.port, status.max_connections, status.running, status.lock_waits) == (server.port, 10, 0, 0)
+    assert status.version == server.run("SELECT VERSION()").split()[1]
+    update = "SET innodb_lock_wait_timeout = 3; UPDATE t.a SET n = n"
+    with sessions(server, f"BEGIN; {update}; SELECT SLEEP(60)"):
+        await until(host, lambda s: (found := read(s)) is not None and found.running == 1)
+        with sessions(server, *[update] * 3):
+            status = read(await until(host, lambda s: (found := read(s)) is not None and found.lock_waits == 3))
+            assert status is not None
+            assert (status.running, status.connected) == (4, 5)
+            await until(
+                host, lambda s: (found := read(s)) is not None and found.lock_waits == 0 and (found.lock_ms or 0) > 1000
+            )
+
+
+@pytest.fixture
+def account() -> str:
+    """A user of MySQL whose password is in the option file."""
+    (Path.home() / ".my.cnf").write_text("!includedir /nowhere\n[client]\nuser = watcher\npassword = 'Hu5h # 1'\n")
+    return "'watcher'@'127.0.0.1'"
+
+
+async def test_it_is_found_and_an_account_is_needed(mysql: MysqlFactory, watch: Watch, account: str) -> None:
+    server = mysql(max_connections=10)
+    server.run(f"CREATE USER {account} IDENTIFIED BY 'Hu5h # 1'")
+    host = await watch()
+    sample = await until(host, lambda s: "denies the login" in outcome(s)[1])
+    assert "IDENTIFIED VIA unix_socket" in outcome(sample)[1]
+    await host.close()
+    with sessions(server, *["SELECT SLEEP(60)"] * 10):
+        await asyncio.to_thread(wait_until, lambda: "\t11" in server.run("SHOW STATUS LIKE 'Threads_connected'"))
+        named = await watch(status_urls={"mysql": [server.address]})
+        sample = await until(named, lambda s: (found := read(s)) is not None and found.refuses)
+        assert "max_connections is reached" in outcome(sample)[1]
+    sample = await until(named, lambda s: (found := read(s)) is not None and not found.refuses)
+    assert outcome(sample) == (State.OK, "")

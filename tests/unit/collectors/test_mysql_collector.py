@@ -1,0 +1,165 @@
+"""What MySQL answers, what its errors mean, and which servers get the password."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self, cast
+
+import pytest
+
+from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.machine import Machine, Page
+from collectors.mysql.collector import FIX, MysqlCollector, account_in, option_file_account, parse, parse_page
+from collectors.servers import KINDS
+from collectors.sql_collector import REFUSES
+from collectors.under_test import UnderTest
+from loadtop.servers.mysql.record import MysqlStatus
+from tests.unit.collectors.fake_machine import FakeMachine
+
+Status = Callable[[str], str]
+ADDRESS = "db:3306"
+SOCKET = "/run/mysqld/mysqld.sock"
+
+
+def collector_of(*urls: str) -> MysqlCollector:
+    known = cast("Machine", FakeMachine())
+    return MysqlCollector(known, urls, UnderTest(known, KINDS, ()))
+
+
+def test_an_answer(status: Status) -> None:
+    assert parse(status("mariadb-10.11.txt"), ADDRESS) == MysqlStatus(
+        ADDRESS,
+        "10.11.19-MariaDB-0+deb12u1",
+        running=4,  # one more asks
+        connected=12,
+        max_connections=151,
+        lock_waits=3,
+        questions=4711,
+        slow_queries=5,
+        lock_ms=6012,
+        refused=2,
+        port=3306,
+        uptime_s=61,
+    )
+
+
+@pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_what_is_no_number_is_not_measured(status: Status, number: str) -> None:
+    lines = status("mariadb-10.11.txt").splitlines()
+    text = "".join(f"{line.partition(chr(9))[0]}\t{number}\n" for line in lines)
+    found = parse(f"version\t8.0.43\nThreads_connected\t7\n{text}", ADDRESS)
+    assert found == MysqlStatus(ADDRESS, "8.0.43", connected=7)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nothing\n", "version\t8\nThreads_connected\tmany\n", "version\t8\nThreads_connected\t5"]
+)
+def test_other_answers(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text)
+    with pytest.raises(AbsentError, match="Threads_connected"):
+        parse_page(Page(ADDRESS, 200, text, 0.0))
+
+
+def test_too_many_connections_are_a_reading() -> None:
+    status = parse_page(Page(ADDRESS, REFUSES, "", 0.0))
+    assert (status, status.full) == (MysqlStatus(ADDRESS, refuses=True), 100.0)
+    assert "max_connections" in str(MysqlCollector.lacks(status))
+
+
+def test_what_errors_mean() -> None:
+    collector = collector_of()
+    denied = collector.refusal(RuntimeError(1045, "Access denied for user"))
+    assert isinstance(denied, FetchError)
+    assert "~/.my.cnf" in str(denied)
+    assert denied.fix == FIX
+    assert collector.refusal(RuntimeError(2013, "Lost connection")) is None
+    assert collector.refusal(RuntimeError()) is None
+    assert [collector.is_full(RuntimeError(code)) for code in (1040, 1203, 1045)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "account"),
+    [
+        ("[client]\nuser=me\npassword=Hu5h # 1\n", ("me", "Hu5h # 1")),
+        ("!includedir /etc/x\n[client]\nuser = 'me'\npassword = \"a'b\"\n", ("me", "a'b")),
+        ("[mysqld]\nuser=mysql\n", ("", "")),
+        ("[client]\npassword\nno-beep\n", ("", "")),
+        ("[client]\nuser=a\n[client]\nuser=b\n", ("b", "")),
+        ("user=me\n", ("", "")),
+        ("[client\nuser=me", ("", "")),
+        ("\x00", ("", "")),
+    ],
+)
+def test_accounts_in_option_files(text: str, account: tuple[str, str]) -> None:
+    assert account_in(text) == account
+
+
+class Library:
+    """As much of PyMySQL as is used."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        self.said: list[str] = []
+        library = self
+
+        class Connection:
+            _secure = False
+
+            def __init__(self, **options: Any) -> None:
+                library.options = {**options, "secure": self._secure}
+
+            def connect(self, channel: object) -> None:
+                library.said.append(f"connect {channel}")
+
+            def get_server_info(self) -> str:
+                return "11.4-MariaDB"
+
+            def cursor(self) -> Any:
+                return Cursor()
+
+            def close(self) -> None:
+                library.said.append("close")
+
+        class Cursor:
+            def __enter__(self) -> Self:
+                return self
+
+            def __exit__(self, *_: object) -> None: ...
+
+            def execute(self, statement: str) -> None:
+                library.said.append(statement)
+
+            def fetchall(self) -> list[tuple[str, str]]:
+                return []
+
+        self.connections = SimpleNamespace(Connection=Connection)
+
+
+@pytest.mark.parametrize(
+    ("given", "address", "password", "secure"),
+    [
+        ((ADDRESS,), ADDRESS, "Hu5h", False),
+        ((), ADDRESS, "", False),
+        ((), SOCKET, "Hu5h", True),
+        ((), "/tmp/mysql.sock", "", True),  # noqa: S108 - anyone can listen there
+    ],
+)
+def test_who_gets_the_password(given: tuple[str, ...], address: str, password: str, secure: bool) -> None:
+    (Path.home() / ".my.cnf").write_text("[client]\nuser=watcher\npassword=Hu5h\n")
+    library: Any = Library()
+    connection = collector_of(*given).login(library, address, "alice")(cast("Any", "channel"))
+    assert library.options["password"] == password
+    assert library.options["user"] == ("watcher" if password else "alice")
+    assert (library.options["secure"], library.options["ssl_disabled"]) == (secure, secure)
+    assert library.said == [
+        "connect channel", "SET SESSION TRANSACTION READ ONLY", "SET SESSION max_statement_time = 5",
+    ]  # fmt: skip
+    connection.close()
+    assert library.said[-1] == "close"
+
+
+def test_without_an_option_file_there_is_no_account() -> None:
+    assert option_file_account() == ("", "")
+    (Path.home() / ".my.cnf").mkdir()
+    assert option_file_account() == ("", "")

@@ -1,0 +1,197 @@
+"""A connection that is kept open, asked in a thread, cut, and left alone after a failure."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import pytest
+
+from collectors import sql_session
+from collectors.errors import FetchError, SilentError
+from collectors.machine import Machine, Missing
+from collectors.mysql.collector import MysqlCollector
+from collectors.servers import KINDS
+from collectors.sql_collector import user_of
+from collectors.sql_session import Channel, Login, Session
+from collectors.under_test import UnderTest
+from tests.unit.collectors.fake_machine import FakeMachine
+
+
+class Lines:
+    """A client of a server that answers each line with lines, as a library would be."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._file = channel.makefile("rwb")
+        self._channel = channel
+
+    def rows(self, statement: str) -> Sequence[Sequence[object]]:
+        self._file.write(f"{statement}\n".encode())
+        self._file.flush()
+        line = self._file.readline()
+        if not line:
+            raise RuntimeError("lost")
+        return [tuple(line.decode().split(","))] * 2
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Server:
+    """Answers each line as ``answer`` says; ``None`` is silence."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | None = b"a,1\n"
+        self.connections = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                link, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._talk, args=(link,), daemon=True).start()
+
+    def _talk(self, link: socket.socket) -> None:
+        with link, link.makefile("rb") as lines:
+            for _ in lines:
+                if self.answer is not None:
+                    try:
+                        link.sendall(self.answer)
+                    except OSError:
+                        return
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    yield found
+    found.close()
+
+
+def session_to(address: str, login: Login = Lines) -> Session:
+    async def opening() -> tuple[str, Login]:
+        return address, login
+
+    return Session(opening)
+
+
+async def test_one_connection_for_all_questions(server: Server) -> None:
+    session = session_to(server.address)
+    for _ in range(3):
+        assert await session.ask(("one", "two")) == "a\t1\n" * 4
+    assert server.connections == 1
+    session.cut()
+    assert await session.ask(("one",)) == "a\t1\n" * 2
+    assert server.connections == 2
+    session.cut()
+
+
+async def test_cells_are_short_and_on_one_line(server: Server) -> None:
+    server.answer = b"a\tb," + b"x" * 5000 + b"\n"
+    session = session_to(server.address)
+    assert await session.ask(("one",)) == f"a b\t{'x' * 200}\n" * 2
+    session.cut()
+
+
+async def test_an_answer_that_does_not_end_is_cut(server: Server) -> None:
+    server.answer = b"x" * (2 << 20)
+    session = session_to(server.address)
+    with pytest.raises(OSError, match="too long"):
+        await session.ask(("one",))
+
+
+async def test_silence_ends_with_its_time_and_the_thread_with_it(server: Server) -> None:
+    server.answer = None
+    session = session_to(server.address)
+    before = threading.active_count()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await session.ask(("one",))
+    server.answer = b"a,1\n"
+    assert await session.ask(("one",)) == "a\t1\n" * 2  # by a new connection, in that thread or another
+    assert threading.active_count() <= before + 4
+    session.cut()
+
+
+async def test_a_server_that_fails_is_left_alone_for_a_while(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    logins: list[Channel] = []
+
+    def denied(channel: Channel) -> Any:
+        logins.append(channel)
+        raise RuntimeError("denied")
+
+    session = session_to(server.address, denied)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="denied"):
+            await session.ask(("one",))
+    assert len(logins) == 1
+    assert logins[0].fileno() == -1
+    monkeypatch.setattr(sql_session, "AGAIN_S", 0.0)
+    again = session_to(server.address, denied)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="denied"):
+            await again.ask(("one",))
+    assert len(logins) == 3
+
+
+@pytest.mark.parametrize("place", ["/nowhere/x.sock", "nowhere"])
+async def test_places_that_are_none(place: str) -> None:
+    with pytest.raises(FetchError if place == "nowhere" else FileNotFoundError):
+        await session_to(place).ask(("one",))
+
+
+@pytest.mark.parametrize(
+    ("files", "user"),
+    [
+        (
+            {"/proc/self/status": "Name:\tawk\nUid:\t33\t33\n", "/etc/passwd": "root:x:0:0\nwww:x:33:33\n"},
+            "www",
+        ),
+        ({"/proc/self/status": "Uid:\t33\t33\n", "/etc/passwd": "root:x:0:0\nbroken\n"}, "alice"),
+        ({"/etc/passwd": Missing("not permitted")}, "alice"),
+    ],
+)
+async def test_as_whom_a_machine_knows_us(
+    monkeypatch: pytest.MonkeyPatch, files: dict[str, str | Missing], user: str
+) -> None:
+    monkeypatch.setenv("LOGNAME", "alice")
+    machine = FakeMachine()
+    machine.files |= files
+    assert await user_of(cast("Machine", machine)) == user
+
+
+async def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MysqlCollector, "library", "no_such_library")
+    known = cast("Machine", FakeMachine())
+    collector = MysqlCollector(known, ("db:3306",), UnderTest(known, KINDS, ()))
+    with pytest.raises(FetchError, match="PyMySQL") as missing:
+        await collector.fetch("db:3306", 1.0)
+    assert missing.value.fix == "pip install 'loadtop[databases]'"
+    await collector.close()
+
+
+def log_in(*_: object) -> Login:
+    return Lines
+
+
+async def test_a_silent_server_is_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answer = None
+    monkeypatch.setattr(MysqlCollector, "library", "socket")
+    monkeypatch.setattr(MysqlCollector, "login", log_in)
+    known = cast("Machine", FakeMachine())
+    collector = MysqlCollector(known, (server.address,), UnderTest(known, KINDS, ()))
+    with pytest.raises(SilentError, match="no answer within"):
+        await collector.fetch(server.address, 0.1)
+    server.answer = b"a,1\n"
+    assert (await collector.fetch(server.address, 5.0)).text == "a\t1\n" * 4
+    await collector.close()
