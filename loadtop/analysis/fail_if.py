@@ -92,6 +92,17 @@ class Condition:
         return value is not None and OPERATORS[self.operator](value, self.value)
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a rule. ``measured`` are the values over the whole test that it is about, of each machine one, in
+    the metric's own unit (ms, kB); of a rule with ``for``, ``held_s`` is the longest time for which it was true."""
+
+    condition: Condition
+    broken: bool
+    measured: tuple[float | str, ...]
+    held_s: float
+
+
 class Watchdog:
     """Watches conditions moment by moment for their ``for`` part; the rest is read from the summary at the end."""
 
@@ -114,15 +125,17 @@ class Watchdog:
             self._longest[condition.text] = max(self._longest[condition.text], held)
 
     def broken(self, summary: Json) -> list[str]:
-        return [
-            each.text
-            for each in self._conditions
-            if (
-                any(map(each.holds, _overall(each, summary)))
-                if each.hold_s is None
-                else self._longest[each.text] >= each.hold_s
-            )
-        ]
+        return [outcome.condition.text for outcome in self.outcomes(summary) if outcome.broken]
+
+    def outcomes(self, summary: Json) -> list[Outcome]:
+        """What became of each rule, in the order given."""
+        return [self._outcome(each, summary) for each in self._conditions]
+
+    def _outcome(self, condition: Condition, summary: Json) -> Outcome:
+        measured = tuple(value for value in _overall(condition, summary) if value is not None)
+        held_s = self._longest[condition.text]
+        broken = any(map(condition.holds, measured)) if condition.hold_s is None else held_s >= condition.hold_s
+        return Outcome(condition, broken, measured, held_s)
 
 
 def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:

@@ -14,7 +14,7 @@ from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileEr
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.table import Options
-from loadtop.cli.outputs import write_json, write_page
+from loadtop.cli.outputs import append_job_summary, write_json, write_junit, write_page
 from loadtop.generator.plan import Target
 from loadtop.i18n import plain, rendered, tr
 from loadtop.model import LoadSample, LoadState
@@ -156,18 +156,29 @@ class LiveTest:
         write_page(result, self.options)
         if self.options.json is not None:
             write_json(figures, self.options.json)
+        if self.options.junit is not None:
+            outcomes = self._watchdog.outcomes(figures)
+            write_junit(result, figures, outcomes, self._failure(), self.options.junit)
+        append_job_summary(result)
 
     def code(self, figures: dict[str, Any], *, generator_limited: bool, silent: bool = False) -> int:
         """The exit code of a test that was not cut short. ``silent``: the reason of a failed load is not shown yet."""
         last = self.totals.load.last
-        if last is not None and (last.state is LoadState.FAILED or _never_connected(last)):
-            if last.message and silent:
+        if self._failure():
+            if last is not None and last.message and silent:
                 print(f"loadtop: {rendered(last.message)}", file=sys.stderr)
             return UNREACHABLE
         if self.options.strict and generator_limited:
             print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
             return INVALID
         return FAILED_IF if self._watchdog.broken(figures) else DONE
+
+    def _failure(self) -> str:
+        """Why there was no load to judge; empty where there was."""
+        last = self.totals.load.last
+        if last is None or not (last.state is LoadState.FAILED or _never_connected(last)):
+            return ""
+        return rendered(last.message) or tr("The load failed: no verdict")
 
 
 def _never_connected(load: LoadSample) -> bool:

@@ -1,6 +1,8 @@
 """What a test writes: the report, and the files that were asked for."""
 
 import json
+import os
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,9 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.table import Options
-from loadtop.i18n import english
+from loadtop.i18n import english, plain
 
 if TYPE_CHECKING:
+    from loadtop.analysis.fail_if import Outcome
     from loadtop.analysis.totals.totals import RunResult
 
 
@@ -47,6 +50,32 @@ def write_page(result: "RunResult", options: Options) -> None:
             options.html.write_text(html(result), encoding="utf-8")
 
 
+def write_junit(
+    result: "RunResult", figures: dict[str, Any], outcomes: "Sequence[Outcome]", error: str, file: Path
+) -> None:
+    from loadtop.reports.junit import junit
+    from loadtop.reports.text import report
+
+    with writing("the test cases", file):
+        file.write_text(junit(figures, outcomes, report(result), error), encoding="utf-8")
+    if not outcomes:
+        print(f"--junit: {file} has no test case, because there is no --fail-if", file=sys.stderr)
+
+
+def append_job_summary(result: "RunResult") -> None:
+    """Add the report to the page of a GitHub Actions job, where this is one. No test fails for that file's sake."""
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not file:
+        return
+    from loadtop.reports.tables import markdown
+
+    try:
+        with Path(file).open("a", encoding="utf-8") as page:
+            page.write(f"{markdown(result)}\n")
+    except OSError as error:
+        print(f"loadtop: cannot write to GITHUB_STEP_SUMMARY, {plain(file)}: {error.strerror}", file=sys.stderr)
+
+
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
     text = json.dumps(figures, indent=1, default=english)
     if name == "-":
@@ -61,6 +90,7 @@ def check_writable(options: Options) -> None:
     for file, what in (
         (None if options.json == "-" else options.json, "the JSON summary"),
         (options.html, "the page"),
+        (options.junit, "the test cases"),
         (options.percentiles_csv, "the percentiles"),
         (options.gnuplot, "the times of requests"),
     ):

@@ -234,6 +234,8 @@ class Options:
     no_record: bool = OUTPUT.option("--no-record", "", "do not record", conflict="record")
     fail_if: "list[Condition]" = OUTPUT.option("--fail-if", "EXPR",
         "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition, repeatable=True)
+    junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as JUnit XML, a test case each",
+        output_file)
     strict: bool = OUTPUT.option("--strict", "", "exit with 5 if the load generator was the bottleneck")
 
     ab: bool = AB_REPORTS.option("--ab", "", "print ab's report instead of loadtop's",
