@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.case import PROOF_S, RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
 from tests.lab.memory import memory_group, swap_file
 from tests.lab.pages import COMPUTING, SHORTLY, WAITING
 from tests.lab.slow_disk import slow_disk
@@ -27,13 +27,17 @@ for at in range(0, len(hoard), 4096):
 print("full", flush=True)
 input()
 """
-SYNC = """
+WRITERS, WRITES_A_SECOND, BUSY = 6, 60, 0.8
+SYNC = f"""
+WARM_UP = {WRITES_A_SECOND // WRITERS}
 import os, sys
 file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
 os.unlink(sys.argv[1])
-while True:
+for number in range(1 << 40):
     os.pwrite(file, os.urandom(4096), 0)
     os.fsync(file)
+    if number == WARM_UP:
+        print("writing", flush=True)
 """
 
 
@@ -75,10 +79,12 @@ def old_swap(bench: Bench, lifted: bool) -> Stand:
 
 
 def busy_disk(bench: Bench, lifted: bool) -> Stand:
-    slow = bench.stack.enter_context(slow_disk(60))
-    for number in range(3):
-        bench.stack.enter_context(program(SYNC, str(slow.directory / str(number)), launcher=slow.launcher))
+    """The stand is ready when every writer has waited for the disk for a second."""
     stand = page(SHORTLY, 20)(bench, lifted)
+    slow = bench.stack.enter_context(slow_disk(WRITES_A_SECOND))
+    for number in range(WRITERS):
+        file = str(slow.directory / str(number))
+        bench.stack.enter_context(program(SYNC, file, launcher=slow.launcher, says="writing"))
     return Stand(stand.url, stand.watch, sign=slow.busy_ms)
 
 
@@ -121,7 +127,7 @@ CASES = [
     ),
     Case(
         name="an unrelated busy disk", expected="none", build=busy_disk, concurrency=4, gain=None,
-        proven=lambda proof: proof.peak - proof.before > 1500,
+        proven=lambda proof: proof.peak - proof.before > BUSY * 1000 * PROOF_S,
     ),
     Case(
         name="a full pool on a busy CPU", expected="cpu", build=page(COMPUTING, 4), concurrency=12, gain=None,
