@@ -1,4 +1,4 @@
-"""Follows the tested requests through the processes of one machine, by the TCP sockets that these hold.
+"""Follows the tested requests through the processes of one machine, by the TCP and unix sockets that these hold.
 
 Who listens at the tested port serves the requests, of whatever kind it is. So does who listens where one of those holds
 a connection, and so on. Which process holds a socket may be read by root, or by the same user: where that is not known
@@ -16,7 +16,8 @@ from itertools import islice
 from collectors.background import Search
 from collectors.errors import ParseError, TransportError
 from collectors.linux import sockets
-from collectors.machine import Endpoint, Machine, Wanted, lines_of
+from collectors.linux.unix_sockets import PORT, STREAMS, parse_streams
+from collectors.machine import Endpoint, Machine, Missing, Wanted, lines_of
 from collectors.places import behind, port_of, serving
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
@@ -95,11 +96,12 @@ class RequestPath:
     async def _sockets(self) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], frozenset[str]] | None:
         """Where each process listens, where it holds connections, and the machine's own addresses; ``None`` while
         the tested ports have no connections."""
-        texts = await self._machine.texts((*sockets.OPEN_TABLES, *OWN_ADDRESSES))
+        texts = await self._machine.texts((*sockets.OPEN_TABLES, STREAMS, *OWN_ADDRESSES))
         tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
         if not any(sockets.has_connections(table, self._ports) for table in tables):
             return None
-        listening, clients = await asyncio.to_thread(_parsed, tables)  # they may have thousands of rows
+        streams = texts[STREAMS.path]
+        listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
         wanted = sockets.holders([inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS])
         holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
         own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
@@ -109,9 +111,9 @@ class RequestPath:
         """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one
         go, because a connection may be gone when all processes have been looked through."""
         links = {pid: f"/proc/{pid}/fd/" for pid in sorted(self._serving)[-MOST_MEMBERS:]}
-        texts = await self._machine.texts((*map(Wanted, links.values()), *sockets.OPEN_TABLES))
+        texts = await self._machine.texts((*map(Wanted, links.values()), *sockets.OPEN_TABLES, STREAMS))
         tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
-        _, clients = await asyncio.to_thread(_parsed, tables)
+        _, clients = await asyncio.to_thread(_parsed, tables, texts[STREAMS.path])
         lines = ((pid, line) for pid, path in links.items() for line in lines_of(texts[path]))
         held = "".join(f"{pid} {line}\n" for pid, line in lines if line.startswith("socket:["))
         return _by_process(clients, sockets.parse_holders(held))
@@ -172,15 +174,19 @@ class RequestPath:
 
 
 def _is_own(place: Endpoint, own: frozenset[str]) -> bool:
-    return place.address in own or place.address.startswith("127.")
+    return place.port == PORT or place.address in own or place.address.startswith("127.")
 
 
-def _parsed(tables: Sequence[str]) -> tuple[list[tuple[int, Endpoint]], list[tuple[int, Endpoint]]]:
+def _parsed(
+    tables: Sequence[str], streams: str | Missing
+) -> tuple[list[tuple[int, Endpoint]], list[tuple[int, Endpoint]]]:
     """The sockets that listen, and those that are connected to others, by inode."""
     rows = [row for table in tables for row in sockets.parse_table(table)]
     listening = [(row.inode, Endpoint(row.address, row.port)) for row in rows if row.inode]
     served = {place.port for _, place in listening}
-    return listening, [row for table in tables for row in sockets.parse_clients(table, served, MOST_CLIENTS)]
+    clients = [row for table in tables for row in sockets.parse_clients(table, served, MOST_CLIENTS)]
+    unix_listening, unix_clients = parse_streams(streams, MOST_CLIENTS)
+    return listening + unix_listening, clients + unix_clients
 
 
 def _by_process(

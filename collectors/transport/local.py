@@ -15,10 +15,11 @@ from collectors.errors import TransportError
 from collectors.linux.peers import CLOCKS
 from collectors.linux.queueing import QDISCS
 from collectors.linux.sockets import LISTENERS, held, opened
+from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
-from collectors.transport import rtnetlink, sock_diag
+from collectors.transport import rtnetlink, sock_diag, unix_diag
 from collectors.transport.exchange import StatusClient, exchange, itself
 from collectors.transport.tcp_clocks import TcpClocks
 
@@ -44,6 +45,7 @@ class LocalTransport:
             LISTENERS: sock_diag.listeners,
             QDISCS: rtnetlink.disciplines,
             CLOCKS: self._clocks.text,
+            STREAMS.path: unix_diag.streams,
         }
         self._client = StatusClient()
         self.fetch, self.ask, self.reach = self._client.get, exchange, itself

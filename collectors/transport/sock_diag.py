@@ -24,7 +24,7 @@ _ERROR, _DONE = 2, 3
 _REQUEST_DUMP = 0x301
 _LISTEN = 1 << 10
 _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
-_HEADER = struct.Struct("=IHHII")
+HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBxI48x")
 _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
@@ -96,7 +96,7 @@ def listening_ports() -> frozenset[int]:
 
 def connections() -> Iterator[Connection]:
     """The established connections of which the kernel tells clocks. Raises ``OSError`` as :func:`listeners` does."""
-    head = _HEADER.size
+    head = HEADER.size
     for family in FAMILIES:
         for message in _messages(family, _ESTABLISHED, _ASK_INFO):
             port, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
@@ -134,22 +134,26 @@ def shown(address: bytes, port: int) -> str:
 
 def _dump(family: int, states: int) -> Iterator[_Socket]:
     for message in _messages(family, states):
-        yield _Socket(*_MESSAGE.unpack_from(message, _HEADER.size))
+        yield _Socket(*_MESSAGE.unpack_from(message, HEADER.size))
 
 
 def _messages(family: int, states: int, extensions: int = 0) -> Iterator[bytes]:
-    request = _REQUEST.pack(family, socket.IPPROTO_TCP, extensions, states)
+    return messages(_REQUEST.pack(family, socket.IPPROTO_TCP, extensions, states), family)
+
+
+def messages(request: bytes, family: int) -> Iterator[bytes]:
+    """Answers to a request for the sockets of a family, each with its :data:`HEADER`. Raises ``OSError``."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
         link.settimeout(_TIMEOUT_S)
-        link.send(_HEADER.pack(_HEADER.size + len(request), _BY_FAMILY, _REQUEST_DUMP, family, 0) + request)
+        link.send(HEADER.pack(HEADER.size + len(request), _BY_FAMILY, _REQUEST_DUMP, family, 0) + request)
         while True:
             answer = link.recv(65536)
-            while len(answer) >= _HEADER.size:
-                length, kind, _, _, _ = _HEADER.unpack_from(answer)
-                if kind == _DONE or length < _HEADER.size:
+            while len(answer) >= HEADER.size:
+                length, kind, _, _, _ = HEADER.unpack_from(answer)
+                if kind == _DONE or length < HEADER.size:
                     return
                 if kind == _ERROR:
-                    raise OSError(-struct.unpack_from("=i", answer, _HEADER.size)[0], "no sock_diag")
+                    raise OSError(-struct.unpack_from("=i", answer, HEADER.size)[0], "no sock_diag")
                 yield answer[:length]
                 answer = answer[(length + 3) & ~3 :]
 

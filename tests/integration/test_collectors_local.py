@@ -17,15 +17,17 @@ import psutil
 import pytest
 
 from collectors.linux.machine import LinuxMachine
-from collectors.machine import Machine
+from collectors.linux.unix_sockets import parse_streams
+from collectors.machine import Endpoint, Machine
 from collectors.parsing import MOST_DEVICES
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.shell.frames import far_script
 from collectors.transport.sock_diag import listeners, open_sockets
+from collectors.transport.unix_diag import streams
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, Process, State
-from tests.servers.program import find_program
+from tests.servers.program import find_program, server_directory
 
 
 @pytest.fixture
@@ -133,6 +135,25 @@ def test_so_many_listening_sockets_are_told_here_and_there() -> None:
         assert len(ours) == MOST_DEVICES
         for told in (first, second):
             assert MOST_DEVICES <= told.count("LISTEN") <= 2 * MOST_DEVICES
+
+
+def inode(end: socket.socket) -> int:
+    return os.fstat(end.fileno()).st_ino
+
+
+def test_unix_sockets_and_whom_they_are_connected_to() -> None:
+    with contextlib.ExitStack() as opened:
+        path = str(opened.enter_context(server_directory()) / "s")
+        server, first, second = (opened.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(3))
+        server.bind(path)
+        server.listen(5)
+        first.connect(path)
+        second.connect(path)
+        opened.enter_context(server.accept()[0])
+        listening, connected = parse_streams(streams(), 16)
+        place = Endpoint(path, 0)
+        assert (inode(server), place) in listening
+        assert [number for number, each in connected if each == place] == [inode(first)]  # the second waits
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Who serves the requests on a far machine, beside many sockets in TIME_WAIT, which no process holds any more."""
+"""Who serves the requests on a far machine: behind connections that are short, beside many sockets in TIME_WAIT, and
+behind unix sockets."""
 
 import asyncio
 import contextlib
@@ -6,7 +7,7 @@ import http.client
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from collectors.linux.machine import LinuxMachine
 from collectors.linux.sockets import OPEN_TABLES, parse_clients, parse_table
 from collectors.request_path import RequestPath
 from collectors.servers import KINDS
-from tests.servers.nginx import NginxFactory
-from tests.servers.service import PLACES, ServiceFactory
+from tests.servers.nginx import Nginx, NginxFactory
+from tests.servers.program import server_directory
+from tests.servers.service import PLACES, UNIX, ServiceFactory
 from tests.servers.sshd import SshdFactory
 
 pytestmark = pytest.mark.servers
@@ -63,18 +65,12 @@ def loaded(port: int) -> Generator[None]:
             thread.join()
 
 
-@pytest.mark.usefixtures("closed_connections")
-async def test_a_service_behind_nginx_is_found(sshd: SshdFactory, nginx: NginxFactory, service: ServiceFactory) -> None:
-    """nginx opens a connection of 50 ms to it for each request."""
-    behind = service(PLACES, CLIENTS)
-    server = nginx(proxy_pass=behind.url[:-1])
-    transport = sshd().transport()
-    await transport.connect()
+async def services_of(machine: LinuxMachine, server: Nginx) -> frozenset[int]:
+    """The services behind a server that is loaded, once some are found."""
 
     async def looked() -> None:
         pass
 
-    machine = LinuxMachine(transport, KINDS)
     path = RequestPath(machine, [server.url], looked)
     try:
         with loaded(server.port):
@@ -83,12 +79,36 @@ async def test_a_service_behind_nginx_is_found(sshd: SshdFactory, nginx: NginxFa
                 await machine.sample()
                 path.look()
                 await asyncio.sleep(0.1)
-            table = (await machine.texts(OPEN_TABLES))[OPEN_TABLES[0].path]
-        assert waiting() > CLOSED / 2
-        assert path.services == {behind.pid}
-        assert {server.port, behind.port} <= {row.port for row in parse_table(str(table))}
-        assert len(str(table).splitlines()) < CLOSED / 10
-        assert parse_clients(str(table), (), CLIENTS)
     finally:
         await path.close()
-        await transport.close()
+    return path.services
+
+
+@pytest.fixture
+async def far(sshd: SshdFactory) -> AsyncGenerator[LinuxMachine]:
+    transport = sshd().transport()
+    await transport.connect()
+    yield LinuxMachine(transport, KINDS)
+    await transport.close()
+
+
+@pytest.mark.usefixtures("closed_connections")
+async def test_a_service_behind_nginx_is_found(far: LinuxMachine, nginx: NginxFactory, service: ServiceFactory) -> None:
+    """nginx opens a connection of 50 ms to it for each request."""
+    behind = service(PLACES, CLIENTS)
+    server = nginx(proxy_pass=behind.url[:-1])
+    assert await services_of(far, server) == {behind.pid}
+    assert waiting() > CLOSED / 2
+    with loaded(server.port):
+        table = str((await far.texts(OPEN_TABLES))[OPEN_TABLES[0].path])
+    assert {server.port, behind.port} <= {row.port for row in parse_table(table)}
+    assert len(table.splitlines()) < CLOSED / 10
+    assert parse_clients(table, (), CLIENTS)
+
+
+async def test_a_service_at_a_unix_socket_is_found(
+    far: LinuxMachine, nginx: NginxFactory, service: ServiceFactory, servers: contextlib.ExitStack
+) -> None:
+    place = servers.enter_context(server_directory()) / "service.sock"
+    behind = service(UNIX, place)
+    assert await services_of(far, nginx(proxy_pass=f"http://unix:{place}:")) == {behind.pid}

@@ -86,6 +86,24 @@ PLACES = """
 """
 """Has so many places, its second argument, in each of which a request takes 50 ms; the others queue for one."""
 
+UNIX = """
+    import os, socketserver, sys, threading, time
+
+    class Answer(socketserver.StreamRequestHandler):
+        def handle(self):
+            while self.rfile.readline().strip():
+                pass
+            time.sleep(0.05)
+            self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
+
+    socketserver.TCPServer.allow_reuse_address = True
+    server = socketserver.ThreadingUnixStreamServer(sys.argv[2], Answer)
+    os.chmod(sys.argv[2], 0o666)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+"""Answers in 50 ms at a unix socket too, its second argument."""
+
 RESETTING = """
     import random, socketserver, struct, sys, socket
 

@@ -14,8 +14,9 @@ from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
+from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
-from collectors.parsing import MOST_DEVICES, count_or_none, decimal, pids
+from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
 
 UPTIME = "/proc/uptime"
 SILENCE_S = 60
@@ -45,7 +46,8 @@ def far_script(key: str) -> str:
     read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(SILENCE_S))
-    script = script.replace("@TIME_WAIT@", TIME_WAIT).replace("@DEVICES@", str(MOST_DEVICES))
+    script = script.replace("@TIME_WAIT@", TIME_WAIT)
+    script = script.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
     return script.replace("@KEY@", key)
 
 
@@ -110,6 +112,7 @@ class _Sorted:
         self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
         self.opened = {wanted: table for wanted in files if (table := opened(wanted.path))}
         self.disciplines = any(wanted.path == QDISCS for wanted in files)
+        self.streams = any(wanted.path == STREAMS.path for wanted in files)
 
 
 class Orders:
@@ -146,11 +149,7 @@ class Orders:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
         for path, inodes in asked.held.items():
             lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
-        for wanted, table in asked.opened.items():
-            if queues == "perl":
-                lines.append(f"e {_FAMILIES[table]} {wanted.limit} {mark}d {wanted.path}")
-            else:
-                lines += [f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}"]
+        lines += self._open_sockets(mark, queues)
         if asked.disciplines:
             lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
         if asked.tables and (sockets or not request.processes):
@@ -160,6 +159,15 @@ class Orders:
             lines += [f"m {mark}q", "q"] if queues == "ss" else [f"p {mark}q"]
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
+
+    def _open_sockets(self, mark: str, queues: str) -> Iterable[str]:
+        for wanted, table in self._sorted.opened.items():
+            if queues == "perl":
+                yield f"e {_FAMILIES[table]} {wanted.limit} {mark}d {wanted.path}"
+            else:
+                yield from (f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}")
+        if self._sorted.streams and queues == "perl":
+            yield f"u {STREAMS.limit} {mark}d {STREAMS.path}"
 
     def _filters(self) -> Iterable[str]:
         for wanted in self._sorted.filtered:
@@ -231,7 +239,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = text if name == QDISCS or held(name) or opened(name) else _links(text, name)
+            found[name] = text if name in (QDISCS, STREAMS.path) or held(name) or opened(name) else _links(text, name)
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:

@@ -1,9 +1,10 @@
-# Passes every line on, of which the second is the secret word, and asks the kernel itself for TCP sockets. The layout is
-# that of sock_diag.py. It answers two orders:
+# Passes every line on, of which the second is the secret word, and asks the kernel itself for sockets. The layouts are
+# those of sock_diag.py and unix_diag.py. It answers three orders:
 #   p MARK: the accept queues of listening sockets, as ss prints them, no more than @DEVICES@ of each family: anyone can
 #   open 100,000. To run ss for every sample would cost as much there as all the rest.
 #   e FAMILY LIMIT MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may have
 #   tens of thousands; at most so many characters.
+#   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 # After the mark comes the answer. This text must hold no apostrophe.
 $| = 1;
 print scalar <STDIN>;
@@ -14,7 +15,7 @@ while (alarm(@SILENCE@), defined(my $line = <STDIN>)) {
         my $rows = "\n#$1";
         for my $family (2, 10) {
             my $left = @DEVICES@;
-            my $wrong = ask($family, 1024, sub {
+            my $wrong = ask(tcp($family, 1024), sub {
                 my ($port, $queue, $limit) = unpack("x20nx50LL", $_[0]);
                 $rows .= "LISTEN $queue $limit *:$port *:*\n";
                 --$left;
@@ -26,7 +27,7 @@ while (alarm(@SILENCE@), defined(my $line = <STDIN>)) {
         my ($family, $limit, $number, $words) = ($1, $2, 0, $1 == 2 ? 1 : 4);
         my $mark = "\n#$3";
         my $rows = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n";
-        my $wrong = ask($family, 4095 & ~64, sub {
+        my $wrong = ask(tcp($family, 4095 & ~64), sub {
             my ($state, $local, $remote, $here, $there, $received, $sent, $user, $inode) =
                 unpack("x17Cx2nna16a16x16L4", $_[0]);
             $rows .= sprintf("%d: %s:%04X %s:%04X %02X %08X:%08X 00:0 0 %d 0 %d\n", $number++, words($here, $words),
@@ -34,21 +35,44 @@ while (alarm(@SILENCE@), defined(my $line = <STDIN>)) {
             length $rows <= $limit;
         });
         $line = $mark . substr($rows . $wrong, 0, $limit);
+    } elsif ($line =~ /^\Q$key\E u (\d+) (.*\n)/) {
+        my ($limit, $mark, $rows) = ($1, "\n#$2", "");
+        my (%name, %peer);
+        ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, 1026, 0, 5, 0, 0), sub {
+            my $message = shift;
+            my ($type, $state, $inode) = unpack("x17CCxL", $message);
+            for (my $at = 32; $type == 1 && $at + 4 <= length $message;) {
+                my ($length, $kind) = unpack("SS", substr($message, $at, 4));
+                last if $length < 4;
+                my $value = substr($message, $at + 4, $length - 4);
+                $peer{$inode} = unpack("L", $value) if $kind == 2;
+                $name{$inode} = $1 if $kind == 0 && $value =~ m{^(/[!-~]*)\0*$};
+                $at += ($length + 3) & ~3;
+            }
+            $rows .= "LISTEN $inode $name{$inode}\n" if $state == 10 && defined $name{$inode};
+            keys(%name) + keys(%peer) < @LINES@;
+        });
+        for (keys %peer) {
+            my $path = $name{$peer{$_}};
+            $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name{$_};
+        }
+        $line = $mark . substr($rows, 0, $limit);
     }
     print $line;
 }
-# Gives each socket of a family in one of the states to a function, until that returns 0: what is left of a long answer
-# goes with the socket that asked. Returns what is wrong.
+# The question for the TCP sockets of a family in some of the states.
+sub tcp { pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, shift, 6, shift) }
+# Gives each socket of the answer to a function, until that returns 0: what is left of a long answer goes with the socket
+# that asked. Returns what is wrong; that there is no IPv6 is not.
 sub ask {
-    my ($family, $states, $take) = (shift, shift, shift);
-    my $question = pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, $family, 6, $states);
+    my ($question, $take) = (shift, shift);
     my $open = socket(my $link, 16, 3, 4);
     return "cannot be asked\n" unless $open && defined send($link, $question, 0);
     while (defined recv($link, my $answer, 65536, 0)) {
         while (length $answer >= 16) {
             my ($length, $kind) = unpack("LS", $answer);
-            return "refused\n" if $kind == 2 && !($family == 10 && unpack("x16l", $answer) == -2);
-            return "" if $kind < 4 || $length < 88 || !$take->($answer);
+            return "refused\n" if $kind == 2 && !(unpack("x16C", $question) == 10 && unpack("x16l", $answer) == -2);
+            return "" if $kind < 4 || $length < 32 || !$take->(substr($answer, 0, $length));
             $answer = substr($answer, ($length + 3) & ~3);
         }
     }

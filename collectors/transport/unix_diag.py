@@ -1,0 +1,49 @@
+"""Unix stream sockets of this machine from unix_diag (Linux, include/uapi/linux/unix_diag.h; 3.3 and later)."""
+
+import socket
+import struct
+from itertools import islice
+
+from collectors.linux.unix_sockets import STREAMS, is_plain
+from collectors.parsing import MOST_LINES
+from collectors.transport.sock_diag import HEADER, messages
+
+_REQUEST = struct.Struct("=BBHIIIII")
+_MESSAGE = struct.Struct("=BBBBI8x")  # family, type, state, inode
+_ATTRIBUTE = struct.Struct("=HH")
+_ESTABLISHED, _LISTEN = 1, 10
+_NAME, _PEER = 0, 2
+_ASK_NAME, _ASK_PEER = 1 << 0, 1 << 2
+
+
+def streams() -> str:
+    """The text of :mod:`collectors.linux.unix_sockets`. Raises ``OSError`` where the kernel has no unix_diag."""
+    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, 1 << _ESTABLISHED | 1 << _LISTEN, 0, _ASK_NAME | _ASK_PEER, 0, 0)
+    listening, peers, names = list[int](), dict[int, int](), dict[int, str]()
+    for message in islice(messages(request, socket.AF_UNIX), MOST_LINES):
+        _, kind, state, _, inode = _MESSAGE.unpack_from(message, HEADER.size)
+        if kind != socket.SOCK_STREAM:
+            continue
+        name, peer = _attributes(message)
+        if is_plain(name):
+            names[inode] = name
+            listening += [inode] if state == _LISTEN else []
+        elif peer:
+            peers[inode] = peer
+    text = "".join(f"LISTEN {inode} {names[inode]}\n" for inode in listening)
+    text += "".join(f"ESTAB {inode} {names[peer]}\n" for inode, peer in peers.items() if peer in names)
+    return text[: STREAMS.limit]
+
+
+def _attributes(message: bytes) -> tuple[str, int]:
+    """Its path, empty where it has none, and the inode of its peer, 0 where that is not accepted yet."""
+    name, peer, at = "", 0, HEADER.size + _MESSAGE.size
+    while at + _ATTRIBUTE.size <= len(message):
+        length, kind = _ATTRIBUTE.unpack_from(message, at)
+        value = message[at + _ATTRIBUTE.size : at + length]
+        if kind == _NAME:
+            name = value.rstrip(b"\0").decode("ascii", "replace")
+        elif kind == _PEER and len(value) == 4:
+            peer = struct.unpack("=I", value)[0]
+        at += max(_ATTRIBUTE.size, (length + 3) & ~3)
+    return name, peer
