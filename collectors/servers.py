@@ -12,6 +12,7 @@ from collectors.machine import Machine
 from collectors.mysql.collector import MysqlCollector
 from collectors.nginx.collector import NginxCollector
 from collectors.php_fpm.collector import FpmCollector
+from collectors.postgresql.collector import PostgresqlCollector
 from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
@@ -25,6 +26,7 @@ COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: 
     HaproxyCollector,
     RedisCollector,
     MysqlCollector,
+    PostgresqlCollector,
 )
 
 KINDS: tuple[Kind, ...] = tuple(each.kind for each in COLLECTORS)

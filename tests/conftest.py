@@ -15,6 +15,7 @@ from tests.servers.haproxy import HaproxyFactory
 from tests.servers.mysql import MysqlFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
+from tests.servers.postgresql import PostgresqlFactory
 from tests.servers.program import server_directory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
@@ -107,6 +108,12 @@ def nginx(servers: contextlib.ExitStack) -> NginxFactory:
 def mysql(servers: contextlib.ExitStack) -> MysqlFactory:
     """``mysql(max_connections=...)`` starts a real MariaDB or MySQL."""
     return MysqlFactory(servers)
+
+
+@pytest.fixture
+def postgresql(servers: contextlib.ExitStack) -> PostgresqlFactory:
+    """``postgresql(max_connections=...)`` starts a real PostgreSQL."""
+    return PostgresqlFactory(servers)
 
 
 @pytest.fixture

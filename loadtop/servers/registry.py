@@ -13,9 +13,10 @@ from loadtop.servers.kind import AnyKind, Workers
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.redis.kind import REDIS
 
-KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY, REDIS, MYSQL)
+KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY, REDIS, MYSQL, POSTGRESQL)
 
 HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
 

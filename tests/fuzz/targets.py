@@ -33,6 +33,8 @@ from collectors.nginx import collector as nginx
 from collectors.nginx import configuration as nginx_configuration
 from collectors.php_fpm import configuration as fpm_configuration
 from collectors.php_fpm import status as fpm
+from collectors.postgresql import account as postgresql_account
+from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 from collectors.transport.shell import frames
 from collectors.transport.ssh.failures import explain
@@ -324,6 +326,11 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
 )
 """Parsers of the kernel's texts, by the file of ``tests/fixtures/proc/6.18`` that they read, if it is there."""
 
+_ACCOUNTS: tuple[Callable[[str], object], ...] = (
+    lambda text: postgresql_account.password_in(text, "db:5432", "postgres", "me"),
+    lambda text: postgresql_account.service_in(text, "shop"),
+)
+
 TARGETS = (
     FuzzTarget("responses", responses.one_input),
     FuzzTarget("apache-status", _texts(apache.parse), like=("status/2.4.71-event.txt", "status/2.2-prefork.txt")),
@@ -332,6 +339,7 @@ TARGETS = (
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
     FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
+    FuzzTarget("postgresql", _texts(postgresql.parse, *_ACCOUNTS), like=("status/postgresql-15.txt",)),
     FuzzTarget("redis", _redis, like=("status/redis-7.0-info.txt",)),
     *(
         FuzzTarget(f"proc-{name.replace('/', '-')}", _texts(*parsers), like=(f"proc/6.18/{name}",))

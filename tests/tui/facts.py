@@ -14,6 +14,7 @@ from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.php_fpm.kind import PHP_FPM
+from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.registry import verdict_named
 from tests.tui.stage import Cell
@@ -213,6 +214,16 @@ def of_mysql(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("lock ms/s"), count(rates["lock_ms"]))
 
 
+def of_postgresql(view: View, _: Glyphs) -> Iterator[Fact]:
+    for server in POSTGRESQL.rates(view.rates)[:1]:
+        status = server.reading
+        full = status.full is not None and status.full >= 95.0
+        yield fact(tr("connected "), count(status.connected), tr(" of {all}  ", all=count(status.usable)), bad_if(full))
+        yield fact(tr("executing"), count(status.active))
+        yield fact(tr("lock waits"), count(status.lock_waits), role=Role.BAD if status.lock_waits else Role.DIM)
+        yield fact(tr("blockers"), count(status.blockers), role=Role.DIM)
+
+
 def of_processes(view: View, _: Glyphs) -> Iterator[Fact]:
     processes = None if view.rates is None else view.rates.processes
     if processes:
@@ -245,6 +256,7 @@ OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
     "haproxy": of_haproxy,
     "redis": of_redis,
     "mysql": of_mysql,
+    "postgresql": of_postgresql,
     "processes": of_processes,
     "workers": of_workers,
     "time": of_time,

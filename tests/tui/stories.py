@@ -28,6 +28,7 @@ from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 from tests.tui.fake_feed import FakeFeed
@@ -158,7 +159,11 @@ def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...
         "/run/mysqld/mysqld.sock", "10.11.19-MariaDB", 14 if full else 2, 150 if full else 13, 151, 12 if full else 0,
         1_250 * number, 3 * number, 11_800 * number if full else 0, 7 * max(0, number - 5) if full else 0,
     )  # fmt: skip
-    return {"redis": (redis,), "mysql": (mysql,)}
+    postgresql = PostgresqlStatus(
+        "127.0.0.1:5432", "15.18", 96 if full else 13, 14 if full else 2, 1, 12 if full else 0, 0, 1, 1 if full else 0,
+        100, 3, 2_500 * number,
+    )  # fmt: skip
+    return {"redis": (redis,), "mysql": (mysql,), "postgresql": (postgresql,)}
 
 
 def with_load(snapshot: Snapshot, **changes: Any) -> Snapshot:

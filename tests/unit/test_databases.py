@@ -11,14 +11,18 @@ from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Kind
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.mysql.record import MysqlStatus
+from loadtop.servers.postgresql.kind import POSTGRESQL
+from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.interval import host
 
 CACHE = RedisStatus("db:6379", "7.0.15", 12, 3, 1000, 7, 5000, 0, 100.0, port=6379, uptime_s=9)
 DATABASE = MysqlStatus("db:3306", "8.0.43", 4, 12, 151, 3, 4711, 5, 6012, 0, port=3306, uptime_s=61)
+SESSIONS = PostgresqlStatus("db:5432", "15.18", 13, 5, 1, 3, 0, 1, 2, 100, 3, 4711, port=5432, uptime_s=61)
 RATES: dict[str, dict[str, float | None]] = {
     "redis": {"commands": 50.0, "rejected": 0.0, "cpu": 41.25},
+    "postgresql": {"transactions": 250.0},
     "mysql": {"questions": 120.0, "slow_queries": 0.5, "lock_ms": 3000.0, "refused": 0.0},
 }
 
@@ -131,3 +135,46 @@ def test_metrics_of_mysql() -> None:
         "queries_s": 120.0, "running": 4, "connected": 12, "lock_waits": 3, "lock_ms_s": 3000.0, "slow_queries_s": 0.5,
     }  # fmt: skip
     assert {metric.read(host()) for metric in MYSQL.metrics} == {None}
+
+
+def test_what_postgresql_says_of_itself() -> None:
+    state = state_of(SESSIONS, POSTGRESQL)
+    assert state == ServiceState(
+        kind="postgresql", address="db:5432", port=5432, connected=13, connection_limit=97, running=5, lock_waits=3
+    )
+    assert (state.is_full, state.waits_for_locks) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "full"),
+    [
+        ({"connected": 92}, False),
+        ({"connected": 93}, True),  # three of the hundred are not for ordinary users
+        ({"connected": 93, "reserved": None}, False),
+        ({"refuses": True, "connected": None}, True),
+        ({"connected": None}, False),
+        ({"max_connections": None}, False),
+        ({"max_connections": 2}, False),
+    ],
+)
+def test_a_full_postgresql(changes: dict[str, Any], full: bool) -> None:
+    reading = replace(SESSIONS, **changes)
+    assert state_of(reading, POSTGRESQL).is_full is full
+    assert (reading.full == 100.0) is reading.refuses
+
+
+def test_postgresql_in_words() -> None:
+    assert str(POSTGRESQL.seen((SESSIONS,))) == "15.18, max_connections 100 (db:5432)"
+    assert POSTGRESQL.brief([ServerRates(SESSIONS, {})]) == " postgresql 5 active lock waits 3"
+    assert POSTGRESQL.brief([ServerRates(replace(SESSIONS, lock_waits=0), {})]) == " postgresql 5 active"
+    assert POSTGRESQL.brief([ServerRates(PostgresqlStatus("a"), {})]) == ""
+    assert dict(POSTGRESQL.settings((SESSIONS, PostgresqlStatus("b")))) == {"postgresql db:5432 max_connections": "100"}
+
+
+def test_metrics_of_postgresql() -> None:
+    view = view_of(SESSIONS, POSTGRESQL)
+    found = {metric.name.partition(".")[2]: metric.read(view) for metric in POSTGRESQL.metrics}
+    assert found == {
+        "transactions_s": 250.0, "active": 5, "connected": 13, "idle_in_transaction": 1, "lock_waits": 3, "io_waits": 1,
+    }  # fmt: skip
+    assert {metric.read(host()) for metric in POSTGRESQL.metrics} == {None}

@@ -16,6 +16,7 @@ from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
 from loadtop.servers.registry import KINDS
 
@@ -23,6 +24,7 @@ PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_work
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
 BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
 NGINX = NginxStatus("http://x/nginx_status", 1, 0, 1, 0, 1, 1, 1, 2, 512)
+POSTGRESQL = PostgresqlStatus("db:5432", "15.18", max_connections=100, hidden=True)
 MYSQL = MysqlStatus("db:3306", "8.0.43", max_connections=151)
 REDIS = RedisStatus("127.0.0.1:6379", "7.0.15", max_clients=10_000)
 NO_SOCKET = Message("{url}: {reason}", url="unix:/x", reason=Message("no such socket"))
@@ -43,6 +45,7 @@ def sample(machine: Any) -> HostSample:
             "nginx": (NGINX,),
             "redis": (REDIS,),
             "mysql": (MYSQL,),
+            "postgresql": (POSTGRESQL,),
         }
     )
     names = "cpu scheduler memory swap paging pressure disks networks tcp processes cgroup"
@@ -60,7 +63,7 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
 
 def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
-    assert len(checks) == 17
+    assert len(checks) == 18
     assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
     assert str(checks["networks"].seen) == "lo, eth0 (1000 Mbit/s)"
     assert str(checks["processes"].seen) == "1 httpd"
@@ -68,6 +71,8 @@ def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
     assert str(checks["haproxy"].seen) == "1 lines; backends be"
     assert str(checks["mysql"].seen) == "8.0.43, max_connections 151 (db:3306)"
+    assert str(checks["postgresql"].seen) == "15.18, max_connections 100 (db:5432)"
+    assert (checks["postgresql"].health, checks["postgresql"].fix) == (Health.PARTLY, 'GRANT pg_monitor TO "USER";')
     assert str(checks["redis"].seen) == "Redis 7.0.15, maxclients 10000 (127.0.0.1:6379)"
 
 

@@ -93,7 +93,7 @@ def test_pages_of_php_fpm_and_haproxy(option: str, url: str) -> None:
         assert options.status_urls["web"][option.removeprefix("--")] == [url]
 
 
-@pytest.mark.parametrize("option", ["--redis", "--mysql"])
+@pytest.mark.parametrize("option", ["--redis", "--mysql", "--postgresql"])
 @pytest.mark.parametrize("address", ["db1:6379", "[::1]:6379", "unix:/run/x.sock", "/run/x.sock"])
 def test_addresses_of_databases(option: str, address: str) -> None:
     for given in (address, f"web:{address}"):

@@ -7,13 +7,22 @@ from tui.panels.machine import CpuPanel, DevicePanel, MemoryPanel
 from tui.panels.mysql import MysqlPanel
 from tui.panels.nginx import NginxPanel
 from tui.panels.php_fpm import FpmPanel
+from tui.panels.postgresql import PostgresqlPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.redis import RedisPanel
 from tui.panels.timeline import TimePanel
 from tui.panels.verdict import VerdictPanel
 from tui.widgets.panel import Panel
 
-SERVERS: tuple[type[Panel], ...] = (ApachePanel, NginxPanel, FpmPanel, HaproxyPanel, RedisPanel, MysqlPanel)
+SERVERS: tuple[type[Panel], ...] = (
+    ApachePanel,
+    NginxPanel,
+    FpmPanel,
+    HaproxyPanel,
+    RedisPanel,
+    MysqlPanel,
+    PostgresqlPanel,
+)
 """One panel per kind of server. A new kind is one line here: layout, history, tabs and help follow."""
 
 PANELS: tuple[type[Panel], ...] = (

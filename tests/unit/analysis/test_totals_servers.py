@@ -16,6 +16,7 @@ from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.course import Run
 from tests.unit.known import known
@@ -50,10 +51,12 @@ def test_pools_and_lines_are_added_up(watch: Run) -> None:
 def test_databases_are_listed_by_address(watch: Run) -> None:
     cache = RedisStatus("db:6379", "7.0.15", 12, 3, 1000, 7, 5000, 0, 100.0, at=100.0)
     data = MysqlStatus("/run/x.sock", "8.0.43", 4, 12, 151, 3, 4711, 5, 6000, 0, at=100.0)
-    watch.see(redis=(cache,), mysql=(data,))
+    open_ones = PostgresqlStatus("db:5432", "15.18", 13, 5, 1, 3, 0, 1, 2, 100, 3, 4711, at=100.0)
+    watch.see(redis=(cache,), mysql=(data,), postgresql=(open_ones,))
     snapshot = watch.see(
         redis=(replace(cache, clients=14, commands=5080, cpu=141.0, at=101.0),),
         mysql=(replace(data, questions=4811, lock_ms=9000, at=101.0),),
+        postgresql=(replace(open_ones, transactions=4961, at=101.0),),
     )
     found = watch.host["redis"][0]
     assert (found["address"], found["version"], found["max_clients"]) == ("db:6379", "7.0.15", 1000)
@@ -62,7 +65,10 @@ def test_databases_are_listed_by_address(watch: Run) -> None:
     assert watch.host["totals"]["redis"]["clients"]["mean"] == 14.0
     row = "  redis    db:6379  80 commands/s  thread 41 % busy  clients 14 of 1000  blocked 3"
     assert row in watch.report().splitlines()
-    assert "redis 80/s mysql 4 running lock waits 3" in line(snapshot)
+    assert "redis 80/s mysql 4 running lock waits 3 postgresql 5 active lock waits 3" in line(snapshot)
+    assert watch.host["postgresql"][0]["reserved"] == 3
+    row = "  postgres db:5432  250 transactions/s  active 5  lock waits 3  sessions 13 of 100"
+    assert row in watch.report().splitlines()
     assert watch.host["mysql"][0]["lock_ms_s"]["mean"] == 3000.0
     row = "  mysql    /run/x.sock  100 queries/s  running 4  lock waits 3  sessions 12 of 151"
     assert row in watch.report().splitlines()

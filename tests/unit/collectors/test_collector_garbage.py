@@ -17,6 +17,7 @@ from collectors.machine import without_credentials
 from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
+from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 
 Parser = Callable[[str], object]
@@ -52,6 +53,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("nginx", nginx.parse, "status/nginx-1.22.txt"),
     ("redis", lambda text: redis.parse(f"${len(text)}\r\n{text}\r\n:0\r\n"), "status/redis-7.0-info.txt"),
     ("mysql", mysql.parse, "status/mariadb-10.11.txt"),
+    ("postgresql", postgresql.parse, "status/postgresql-15.txt"),
     ("unix", lambda text: sorted(sockets.parse_unix(text)), "status/unix-sockets.txt"),
 ]
 TEXTS = {name: (FIXTURES / recorded).read_text() for name, _, recorded in PARSERS}

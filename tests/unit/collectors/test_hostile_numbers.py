@@ -22,6 +22,7 @@ from collectors.machine import Request, Wanted
 from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as php_fpm
+from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 from collectors.servers import KINDS
 from collectors.transport.shell.frames import Kept, parse_far, parse_frame, parse_pss
@@ -133,7 +134,8 @@ def test_pages(number: str) -> None:
         (haproxy.parse, f"# pxname,svname,qcur,scur,slim,stot\nweb,FRONTEND,{number},{number},{number},{number}\n"),
         (nginx.parse, stub_status),
         (redis.parse, f"${len(info)}\r\n{info}\r\n:{number}\r\n"),
-        (mysql.parse, status),
+        (mysql.parse, f"version\t8\n{status}"),
+        (postgresql.parse, f"server_version\t15\nsessions\t{number}\nactive\t{number}\nport\t{number}\n"),
         (redis.parse, f"${number}\r\n{info}\r\n"),
     )
     for parse, page in pages:

@@ -1,0 +1,1 @@
+"""PostgreSQL: sessions by what they do and wait for, and the account to ask with."""

@@ -1,0 +1,179 @@
+"""The PostgreSQL servers of one machine: sessions by their state and what they wait for, transactions, and blockers.
+
+Source: the PostgreSQL manual, "The Cumulative Statistics System" (``pg_stat_activity``, ``pg_stat_database``) and
+"Predefined Roles" (``pg_monitor``). ``wait_event_type`` is ``Client`` where a session waits for its client, which is
+left out. Accounts are looked for where libpq does: see :mod:`collectors.postgresql.account`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import Any, cast
+
+from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.kind import Kind
+from collectors.machine import Page
+from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, short
+from collectors.postgresql.account import Account, account_for
+from collectors.sql_collector import REFUSES, STATEMENT_S, SqlCollector
+from collectors.sql_session import Channel, Connection, Login
+from loadtop.i18n import Message
+from loadtop.model import Role
+from loadtop.servers.postgresql.record import FIX, GROUP, NAME, PostgresqlStatus
+
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.DATABASE,
+    processes=re.compile(r"postgres|postmaster", re.ASCII),
+)
+
+_TOO_MANY = "53300"  # too_many_connections
+_DENIED = ("28000", "28P01")  # invalid_authorization_specification, invalid_password
+
+STATEMENT = """\
+WITH session AS (
+    SELECT pid, state, wait_event_type, backend_type FROM pg_stat_activity
+    WHERE pid <> pg_backend_pid() AND datname IS NOT NULL
+        AND coalesce(backend_type, 'client backend') = 'client backend'
+), blocked AS (
+    SELECT pid FROM session WHERE wait_event_type = 'Lock' LIMIT 50
+)
+SELECT name, setting FROM pg_settings
+    WHERE name IN ('server_version', 'max_connections', 'superuser_reserved_connections', 'port')
+UNION ALL SELECT 'uptime', extract(epoch FROM now() - pg_postmaster_start_time())::bigint::text
+UNION ALL SELECT 'transactions', sum(xact_commit + xact_rollback)::bigint::text FROM pg_stat_database
+UNION ALL SELECT 'sessions', count(*)::text FROM session
+UNION ALL SELECT 'hidden', count(*)::text FROM session WHERE backend_type IS NULL
+UNION ALL SELECT 'active', count(*)::text FROM session WHERE state = 'active'
+UNION ALL SELECT 'idle_in_transaction', count(*)::text FROM session WHERE state LIKE 'idle in transaction%'
+UNION ALL SELECT 'wait_' || lower(wait_event_type), count(*)::text FROM session
+    WHERE state = 'active' AND wait_event_type IN ('Lock', 'LWLock', 'IO') GROUP BY wait_event_type
+UNION ALL SELECT 'blockers', count(DISTINCT blocker)::text
+    FROM (SELECT unnest(pg_blocking_pids(pid)) AS blocker FROM blocked) AS blocking
+"""
+"""Rows of a name and a value. The type of a session is hidden from those who may not see its state. To ask who blocks a
+session stops the lock table for a moment, so it is asked of few."""
+
+_NAMES = (
+    *("max_connections", "superuser_reserved_connections", "port", "uptime", "transactions", "sessions", "hidden"),
+    *("active", "idle_in_transaction", "wait_lock", "wait_lwlock", "wait_io", "blockers"),
+)
+
+
+class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
+    kind = KIND
+    port = 5432
+    sockets = ("/run/postgresql/.s.PGSQL.5432",)
+    library = "pg8000.native"
+    package = "pg8000"
+    statements = (STATEMENT,)
+
+    def login(self, library: ModuleType, address: str, user: str) -> Login:
+        trusted = self.is_trusted(address)
+        account = account_for(address, user) if trusted else Account(user)
+        encrypt = trusted and not address.startswith("/")
+
+        def log_in(channel: Channel) -> Connection:
+            return _Connection(library, channel, account, encrypt=encrypt)
+
+        return log_in
+
+    def refusal(self, error: Exception) -> FetchError | None:
+        if _code(error) not in _DENIED:
+            return None
+        return FetchError(
+            "PostgreSQL denies the login: write the password into ~/.pgpass and name the server with {option}, or"
+            " create a role with this user's name for its unix socket",
+            option="--postgresql ADDRESS",
+            fix=FIX,
+        )
+
+    def is_full(self, error: Exception) -> bool:
+        return _code(error) == _TOO_MANY
+
+    def records(self, page: Page, at: float) -> Sequence[PostgresqlStatus]:
+        return (replace(parse_page(page), at=at),)
+
+    @staticmethod
+    def lacks(record: PostgresqlStatus) -> Message | None:
+        if record.refuses:
+            return Message("{address} refuses connections: max_connections is reached", address=record.address)
+        return None
+
+
+class _Connection:
+    """pg8000's, in a session that only reads."""
+
+    def __init__(self, library: ModuleType, channel: Channel, account: Account, *, encrypt: bool) -> None:
+        channel.settimeout(2.0 * STATEMENT_S)
+        self._library: Any = library.Connection(
+            account.user,
+            password=account.password,
+            database=account.database,
+            sock=channel,
+            ssl_context=None if encrypt else False,  # None: encrypted where the server can, as libpq does
+            application_name="loadtop",
+            startup_params={
+                "default_transaction_read_only": "on",
+                "statement_timeout": str(STATEMENT_S * 1000),
+                "lock_timeout": str(STATEMENT_S * 1000),
+            },
+        )
+
+    def rows(self, statement: str) -> Sequence[Sequence[object]]:
+        found: Sequence[Sequence[object]] = self._library.run(statement)
+        return found
+
+    def close(self) -> None:
+        self._library.close()
+
+
+def _code(error: Exception) -> object:
+    told = error.args[0] if error.args else None
+    return cast("dict[str, object]", told).get("C") if isinstance(told, dict) else None
+
+
+def parse_page(page: Page) -> PostgresqlStatus:
+    """The status in an answer. Raises :class:`AbsentError` where it is none."""
+    if page.status == REFUSES:
+        return PostgresqlStatus(page.url, refuses=True)
+    try:
+        return parse(page.text, page.url)
+    except ParseError as error:
+        raise AbsentError(str(error)) from None
+
+
+def parse(text: str, address: str = "") -> PostgresqlStatus:
+    """Rows of names and values. Raises :class:`ParseError` where they are no status of PostgreSQL."""
+    found = counts(text, _NAMES, "\t")
+    rows = (line.partition("\t") for line in complete_lines(text))
+    version = next((short(value, LONGEST_TEXT) for name, _, value in rows if name == "server_version"), "")
+    if "sessions" not in found or not version:
+        raise ParseError("no status of PostgreSQL: the number of sessions or its version is missing")
+    hidden = bool(found.get("hidden"))
+
+    def seen(name: str, otherwise: int | None = None) -> int | None:
+        """A count of sessions in a state, which is not known while the states of some are hidden."""
+        return None if hidden else found.get(name, otherwise)
+
+    # No row for a kind of wait means that no session waits for it, if the rows are complete.
+    none = 0 if "blockers" in found else None
+    return PostgresqlStatus(
+        address=address,
+        version=version,
+        connected=found["sessions"] + 1,
+        active=seen("active"),
+        idle_in_transaction=seen("idle_in_transaction"),
+        lock_waits=seen("wait_lock", none),
+        lwlock_waits=seen("wait_lwlock", none),
+        io_waits=seen("wait_io", none),
+        blockers=seen("blockers"),
+        max_connections=found.get("max_connections"),
+        reserved=found.get("superuser_reserved_connections"),
+        transactions=found.get("transactions"),
+        hidden=hidden,
+        port=found["port"] if found.get("port", MOST_PORT + 1) <= MOST_PORT else None,
+        uptime_s=found.get("uptime"),
+    )

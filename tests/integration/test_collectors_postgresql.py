@@ -1,0 +1,96 @@
+"""Real PostgreSQL: asked by its unix socket, near and over SSH, found, full, with locks, and without rights."""
+
+import asyncio
+import contextlib
+import getpass
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from loadtop.model import HostSample, State
+from loadtop.servers.postgresql.kind import POSTGRESQL
+from loadtop.servers.postgresql.record import PostgresqlStatus
+from tests.loads.program import wait_until
+from tests.servers.postgresql import Postgresql, PostgresqlFactory
+from tests.servers.sshd import Sshd
+from tests.servers.watched import Watch, until
+
+pytestmark = pytest.mark.servers
+
+
+def read(sample: HostSample) -> PostgresqlStatus | None:
+    return next(iter(POSTGRESQL.readings(sample)), None)
+
+
+def outcome(sample: HostSample) -> tuple[State, str]:
+    found = next(found for found in sample.outcomes if found.collector == "postgresql")
+    return found.state, f"{found.reason}\n{found.fix}".rstrip()
+
+
+@contextlib.contextmanager
+def sessions(server: Postgresql, *statements: str) -> Generator[None]:
+    """Clients that execute these statements."""
+    opened = [server.start(statement) for statement in statements]
+    try:
+        yield
+    finally:
+        for each in opened:
+            each.kill()
+            each.communicate()
+
+
+@pytest.mark.parametrize("far", [False, True])
+async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Sshd, watch: Watch, far: bool) -> None:
+    server = postgresql()
+    server.run("CREATE TABLE a (n int)")
+    server.run("INSERT INTO a VALUES (1)")
+    user = getpass.getuser()
+    server.run(f'CREATE ROLE "{user}" LOGIN IN ROLE pg_monitor')
+    given = {"status_urls": {"postgresql": [f"unix:{server.unix_socket}"]}}
+    host = await watch(far=machine.transport() if far else None, **given)
+    sample = await until(host, lambda s: read(s) is not None)
+    status = read(sample)
+    assert status is not None
+    assert outcome(sample) == (State.OK, "")
+    assert (status.port, status.max_connections, status.reserved, status.hidden) == (server.port, 20, 3, False)
+    assert (status.active, status.lock_waits, status.blockers, status.connected) == (0, 0, 0, 1)
+    assert status.version == server.run("SHOW server_version")
+    with sessions(server, "BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)"):
+        await until(host, lambda s: (found := read(s)) is not None and found.active == 1)
+        with sessions(server, *["UPDATE a SET n = n"] * 3):
+            status = read(await until(host, lambda s: (found := read(s)) is not None and found.lock_waits == 3))
+            assert status is not None
+            assert (status.active, status.connected) == (4, 5)
+            assert status.blockers
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A role whose password is in the password file."""
+    (Path.home() / ".pgpass").write_text("# of tests\n*:*:postgres:watcher:Hu5h\\:1\n")
+    (Path.home() / ".pgpass").chmod(0o600)
+    monkeypatch.setenv("PGUSER", "watcher")
+    return "watcher"
+
+
+async def test_it_is_found_and_a_role_is_needed(postgresql: PostgresqlFactory, watch: Watch, account: str) -> None:
+    server = postgresql(max_connections=10)
+    server.run(f"CREATE ROLE {account} LOGIN PASSWORD 'Hu5h:1'")
+    host = await watch()
+    sample = await until(host, lambda s: "denies the login" in outcome(s)[1])
+    assert "GRANT pg_monitor" in outcome(sample)[1]
+    await host.close()
+    with sessions(server, *["SELECT pg_sleep(60)"] * 7):
+        sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(60)'"
+        await asyncio.to_thread(wait_until, lambda: server.run(sleeping) == "7")
+        named = await watch(status_urls={"postgresql": [server.address]})
+        sample = await until(named, lambda s: (found := read(s)) is not None and found.refuses)
+        assert "max_connections is reached" in outcome(sample)[1]
+    server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'")
+    with sessions(server, "SELECT pg_sleep(60)"):
+        sample = await until(named, lambda s: (found := read(s)) is not None and found.hidden)
+    status = read(sample)
+    assert status is not None
+    assert (status.active, status.lock_waits, status.connected) == (None, None, 2)
+    assert "GRANT pg_monitor" in str(POSTGRESQL.lacks((status,), sample).fix)

@@ -1,0 +1,184 @@
+"""What PostgreSQL answers, what its errors mean, and where accounts come from."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.machine import Machine, Page
+from collectors.postgresql.account import Account, account_for, password_in, service_in
+from collectors.postgresql.collector import STATEMENT, PostgresqlCollector, parse, parse_page
+from collectors.servers import KINDS
+from collectors.sql_collector import REFUSES
+from collectors.under_test import UnderTest
+from loadtop.servers.postgresql.record import FIX, PostgresqlStatus
+from tests.unit.collectors.fake_machine import FakeMachine
+
+Status = Callable[[str], str]
+ADDRESS = "db:5432"
+SOCKET = "/run/postgresql/.s.PGSQL.5432"
+COUNTED = PostgresqlStatus(
+    ADDRESS,
+    "15.18 (Debian 15.18-0+deb12u1)",
+    connected=13,
+    active=5,
+    idle_in_transaction=1,
+    lock_waits=3,
+    lwlock_waits=0,
+    io_waits=1,
+    blockers=1,
+    max_connections=100,
+    reserved=3,
+    transactions=4711,
+    port=5432,
+    uptime_s=61,
+)
+
+
+def collector_of(*urls: str) -> PostgresqlCollector:
+    known = cast("Machine", FakeMachine())
+    return PostgresqlCollector(known, urls, UnderTest(known, KINDS, ()))
+
+
+def test_an_answer(status: Status) -> None:
+    assert parse(status("postgresql-15.txt"), ADDRESS) == COUNTED
+    assert COUNTED.usable == 97
+    assert COUNTED.full == pytest.approx(100 * 13 / 97)
+
+
+def test_hidden_states_are_not_counted(status: Status) -> None:
+    found = parse(status("postgresql-15.txt").replace("hidden\t0", "hidden\t4"), ADDRESS)
+    unknown = (found.active, found.idle_in_transaction, found.lock_waits, found.lwlock_waits, found.io_waits)
+    assert unknown == (None,) * 5
+    assert (found.hidden, found.blockers, found.connected) == (True, None, 13)
+
+
+@pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_what_is_no_number_is_not_measured(status: Status, number: str) -> None:
+    names = (line.partition("\t")[0] for line in status("postgresql-15.txt").splitlines())
+    text = "".join(f"{name}\t{number}\n" for name in names)
+    found = parse(f"server_version\t16.3\nsessions\t7\n{text}", ADDRESS)
+    assert found == PostgresqlStatus(ADDRESS, "16.3", connected=8)
+
+
+@pytest.mark.parametrize("text", ["", "nothing\n", "server_version\t15\nsessions\tmany\n", "sessions\t5\n"])
+def test_other_answers(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text)
+    with pytest.raises(AbsentError, match="PostgreSQL"):
+        parse_page(Page(ADDRESS, 200, text, 0.0))
+
+
+def test_too_many_connections_are_a_reading() -> None:
+    status = parse_page(Page(ADDRESS, REFUSES, "", 0.0))
+    assert (status, status.full) == (PostgresqlStatus(ADDRESS, refuses=True), 100.0)
+    assert "max_connections" in str(PostgresqlCollector.lacks(status))
+
+
+def test_what_errors_mean() -> None:
+    collector = collector_of()
+    denied = collector.refusal(RuntimeError({"C": "28P01", "M": "password authentication failed"}))
+    assert isinstance(denied, FetchError)
+    assert "~/.pgpass" in str(denied)
+    assert denied.fix == FIX
+    for other in (RuntimeError({"C": "57P03"}), RuntimeError("network error"), RuntimeError()):
+        assert collector.refusal(other) is None
+        assert not collector.is_full(other)
+    assert collector.is_full(RuntimeError({"C": "53300"}))
+
+
+def test_the_statement_only_reads() -> None:
+    assert STATEMENT.startswith("WITH session AS (")
+    assert ";" not in STATEMENT
+
+
+@pytest.mark.parametrize(
+    ("line", "password"),
+    [
+        ("db:5432:postgres:me:Hu5h", "Hu5h"),
+        ("*:*:*:*:a\\:b\\\\c", "a:b\\c"),
+        ("db:5433:postgres:me:Hu5h", ""),
+        ("db:5432:other:me:Hu5h", ""),
+        ("db:5432:postgres:you:Hu5h\n*:*:*:me:second", "second"),
+        ("#*:*:*:*:Hu5h", ""),
+        ("*:*:*:*", ""),
+        ("\x00\\", ""),
+        ("*:" * 5000, "*"),
+    ],
+)
+def test_lines_of_a_password_file(line: str, password: str) -> None:
+    assert password_in(line, ADDRESS, "postgres", "me") == password
+
+
+@pytest.mark.parametrize(("host", "fits"), [("localhost", True), ("/run/postgresql", True), ("db", False)])
+def test_the_host_of_a_socket(host: str, fits: bool) -> None:
+    assert password_in(f"{host}:5432:*:*:Hu5h", SOCKET, "postgres", "me") == ("Hu5h" if fits else "")
+
+
+def test_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PGUSER", "PGPASSWORD", "PGDATABASE", "PGSERVICE", "PGPASSFILE", "PGSERVICEFILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert account_for(ADDRESS, "alice", {}) == Account("alice")
+    (Path.home() / ".pg_service.conf").write_text("[shop]\nuser=watcher\npassword=a=b\ndbname=shop\n")
+    (Path.home() / ".pgpass").write_text("*:*:shop:watcher:c\n*:*:postgres:alice:d\n")
+    assert account_for(ADDRESS, "alice", {}) == Account("alice", "d")
+    assert account_for(ADDRESS, "alice", {"PGSERVICE": "shop"}) == Account("watcher", "a=b", "shop")
+    named = {"PGSERVICE": "shop", "PGUSER": "bob", "PGPASSWORD": "e", "PGDATABASE": "x"}
+    assert account_for(ADDRESS, "alice", named) == Account("bob", "e", "x")
+    assert account_for(ADDRESS, "alice", {"PGSERVICE": "other", "PGPASSFILE": "/nowhere"}) == Account("alice")
+
+
+@pytest.mark.parametrize("text", ["user=me\n", "[shop\n", "", "\x00"])
+def test_what_is_no_service_file(text: str) -> None:
+    assert service_in(text, "shop") == {}
+
+
+class Library:
+    """As much of pg8000 as is used."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        library = self
+
+        class Connection:
+            def __init__(self, user: str, **options: Any) -> None:
+                library.options = {"user": user, **options}
+
+            def run(self, statement: str) -> list[list[str]]:
+                return [[statement]]
+
+            def close(self) -> None:
+                library.options.clear()
+
+        self.Connection = Connection
+
+
+class Silent:
+    def settimeout(self, seconds: float) -> None:
+        assert seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "address", "password", "encrypted"),
+    [
+        ((ADDRESS,), ADDRESS, "Hu5h", None),
+        ((), ADDRESS, "", False),
+        ((), SOCKET, "Hu5h", False),
+        ((), "/tmp/.s.PGSQL.5432", "", False),  # noqa: S108 - anyone can listen there
+    ],
+)
+def test_who_gets_the_password(
+    monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], address: str, password: str, encrypted: bool | None
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "Hu5h")
+    library: Any = Library()
+    connection = collector_of(*given).login(library, address, "alice")(cast("Any", Silent()))
+    assert (library.options["user"], library.options["password"]) == ("alice", password)
+    assert library.options["ssl_context"] is encrypted
+    assert library.options["startup_params"]["default_transaction_read_only"] == "on"
+    assert library.options["startup_params"]["statement_timeout"] == "5000"
+    assert connection.rows("SELECT 1") == [["SELECT 1"]]
+    connection.close()
+    assert library.options == {}
