@@ -28,6 +28,7 @@ PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
 MOST_TASKS = 600
+MOST_TOLD = 3 * MOST_TASKS  # of which a reading tells: new ones may have started, but a machine can also make them up
 
 
 def parse_stat(stat: str) -> ProcessStat:
@@ -254,12 +255,14 @@ class ProcessTable:
 
     def _learn_waits(self, texts: Mapping[int, str]) -> None:
         """Add up what has passed, thread by thread: the sum of all would fall when one ends."""
+        threads = 0
         for pid, text in texts.items():
             known = self._known.get(pid)
             if known is None:
                 continue
+            threads += text.count("\n")
             try:
-                waits = parse_waits(text)
+                waits = parse_waits(text) if threads <= MOST_TOLD else {}
             except ParseError:
                 waits = {}
             before = {} if known.wait_ns is None else known.waits

@@ -8,6 +8,7 @@ from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import (
     MOST_SERVERS,
     MOST_TASKS,
+    MOST_TOLD,
     PSS_AGAIN,
     PSS_EVERY,
     PSS_FIRST,
@@ -172,6 +173,13 @@ def test_waits_are_added_up_thread_by_thread(machine: Machine, stat_text: Stat) 
     machine.stats = {10: stat_text(10, "httpd", started=900)}
     machine.sample()
     assert machine.rows[0].wait_ns is None, "another process of this number"
+
+
+def test_threads_that_a_machine_makes_up_have_no_waits(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {10: stat_text(10, "apache2"), 11: stat_text(11, "apache2")}
+    some, many = "1 1 100 1\n", "".join(f"{task} 1 100 1\n" for task in range(MOST_TOLD))
+    machine.sample(waits={10: some, 11: many})
+    assert {row.pid: row.wait_ns for row in machine.rows} == {10: 100, 11: None}
 
 
 def test_a_kernel_that_does_not_count_waits_has_none(machine: Machine, stat_text: Stat) -> None:
