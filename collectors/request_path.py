@@ -25,7 +25,7 @@ from loadtop.model import LOADTOP, OTHER
 
 SOON_S, AGAIN_S = 1.0, 30.0  # between looks, while the tested port has no connections or more is found, and then
 LONG_S = 1.0  # a look that takes as long is expensive there, and not repeated soon
-LEAST_LOOKS = 3  # while it has connections, which may all be short
+LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
 MOST_MEMBERS = 16  # processes of the path that are looked at again, the newest ones: parents hold no connections
@@ -89,8 +89,9 @@ class RequestPath:
         places = self._follow(listening, {**asked, **await self._asked_now()}, own)
         self._looks += 1
         told_all = self._looks >= LEAST_LOOKS and places <= self._places
-        self._settled = told_all or time.monotonic() - began > LONG_S
-        self._places |= places
+        self._settled = told_all or self._looks >= MOST_LOOKS or time.monotonic() - began > LONG_S
+        if self._looks < MOST_LOOKS:
+            self._places |= places
         await self._looked()
 
     async def _sockets(self) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], frozenset[str]] | None:

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from collectors import request_path
 from collectors.apache.collector import KIND as APACHE
 from collectors.haproxy.collector import KIND as HAPROXY
 from collectors.machine import Endpoint, Member, Missing
@@ -32,6 +33,7 @@ class Machine(FakeMachine):
         self.rows: list[str] = []
         self.hidden: set[int] = set()
         self.networks: dict[str, str] = {}
+        self.searches = 0  # for the processes that hold sockets
         self.processes((IDLE, "apache2", "httpd"))
         self.processes((PROXY, "haproxy", "haproxy"))
         self.opens(IDLE, ("127.0.0.1", 8080))
@@ -58,6 +60,7 @@ class Machine(FakeMachine):
         if path == "@open/proc/net/tcp":
             return HEAD + "".join(sorted(self.rows, key=lambda line: " 0A " not in line))
         if path.startswith("@holders/"):
+            self.searches += 1
             wanted = set(map(int, re.findall(r"\d+", path)))
             found = [(pid, inode) for pid, inodes in self.held.items() for inode in inodes if inode in wanted]
             return "".join(f"{pid} socket:[{inode}]\n" for pid, inode in found if pid not in self.hidden)
@@ -126,6 +129,24 @@ def test_a_service_behind_a_known_server_is_found(machine: Machine) -> None:
     machine.opens(BACKEND, ("0.0.0.0", 9000))  # noqa: S104
     machine.opens(WORKER, ("127.0.0.1", 50000), ("127.0.0.1", 9000))
     assert placed(machine)[:2] == ({PROXY}, {BACKEND})
+
+
+def test_a_service_that_asks_ever_new_places_is_not_followed_each_second(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_path, "SOON_S", 0.0)
+    machine.asked()
+
+    async def look() -> None:
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
+        for port in range(1, 2 * request_path.MOST_LOOKS):
+            machine.opens(SERVICE, ("127.0.0.1", 50000), ("10.0.0.1", port))
+            path.look()
+            await path.finish()
+        await path.close()
+
+    asyncio.run(look())
+    assert machine.searches == request_path.MOST_LOOKS
 
 
 def test_what_loadtop_itself_serves_sets_nobody_aside(machine: Machine) -> None:
