@@ -5,7 +5,6 @@ password come from the section ``[client]`` of ``~/.my.cnf``, as for the ``mysql
 knows the user of the process that asks.
 """
 
-import configparser
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -40,6 +39,9 @@ GRANT USAGE ON *.* TO 'USER'@'localhost';"""
 _TOO_MANY = (1040, 1203, 1226)  # ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
 _DENIED = (1044, 1045, 1130, 1698)  # ER_DBACCESS_DENIED, ER_ACCESS_DENIED, ER_HOST_NOT_PRIVILEGED, no password
 _OPTION_BYTES = 1 << 16
+_MOST_LINES = 1000
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\"}
 
 _STATUS = (
     "Connection_errors_max_connections",
@@ -145,16 +147,28 @@ def option_file_account() -> tuple[str, str]:
 
 
 def account_in(text: str) -> tuple[str, str]:
-    """User and password in the text of an option file. What is no such file has none."""
-    parser = configparser.RawConfigParser(allow_no_value=True, strict=False, comment_prefixes=("#", ";", "!"))
-    with suppress(configparser.Error):
-        parser.read_string(text)
-    user, password = (parser.get("client", name, fallback="") or "" for name in ("user", "password"))
-    return _unquoted(user), _unquoted(password)
+    """User and password in the section ``[client]`` of an option file. What is no such file has none.
+
+    Source: the MySQL reference manual, "Using Option Files": blanks around names and values do not count, ``#`` begins
+    a comment outside quotes, the last value of a name counts.
+    """
+    found: dict[str, str] = {}
+    section = ""
+    for line in map(str.strip, text.splitlines()[:_MOST_LINES]):
+        if line.startswith("["):
+            section = line
+        elif section == "[client]" and not line.startswith(("#", ";", "!")):
+            name, _, value = line.partition("=")
+            found[name.strip()] = _unquoted(value.strip())
+    return found.get("user", ""), found.get("password", "")
 
 
 def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+    if value[:1] in ("'", '"') and value.find(value[0], 1) > 0:
+        value = value[1 : value.find(value[0], 1)]
+    else:
+        value = value.partition("#")[0].rstrip()
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[0]), value)
 
 
 def _code(error: Exception) -> object:

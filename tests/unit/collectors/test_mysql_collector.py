@@ -81,11 +81,14 @@ def test_what_errors_mean() -> None:
 @pytest.mark.parametrize(
     ("text", "account"),
     [
-        ("[client]\nuser=me\npassword=Hu5h # 1\n", ("me", "Hu5h # 1")),
-        ("!includedir /etc/x\n[client]\nuser = 'me'\npassword = \"a'b\"\n", ("me", "a'b")),
+        ("[client]\nuser=me\npassword=Hu5h # a comment\n", ("me", "Hu5h")),
+        ("[client]\npassword = 'Hu5h # 1' # a comment\n", ("", "Hu5h # 1")),
+        ("!includedir /etc/x\n[client]\n  user = 'me'\npassword = \"a'b\"\n", ("me", "a'b")),
+        ("[client]\npassword=a\\sb\\\\c\\d\n", ("", "a b\\c\\d")),
         ("[mysqld]\nuser=mysql\n", ("", "")),
-        ("[client]\npassword\nno-beep\n", ("", "")),
+        ("[client]\npassword\n  no-beep\n", ("", "")),
         ("[client]\nuser=a\n[client]\nuser=b\n", ("b", "")),
+        ("[client]\nuser='\npassword=''\n", ("'", "")),
         ("user=me\n", ("", "")),
         ("[client\nuser=me", ("", "")),
         ("\x00", ("", "")),
