@@ -129,7 +129,7 @@ class PeerCounters:
         """The chosen peers after a reading. ``processes`` are the names of those that listen at a place, if known."""
         newest = {(each.place, each.user): each for each in clocks.asked}
         self._zeros = {each: zero for each, zero in self._zeros.items() if each in newest}
-        sums: dict[Endpoint, list[int]] = {}
+        sums: dict[Endpoint, tuple[int, ...]] = {}
         depths: dict[Endpoint, int] = {}
         for peering, depth in chosen.items():
             zero = self._zeros.setdefault(peering, self._before.get(peering))
@@ -137,12 +137,12 @@ class PeerCounters:
             if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it began anew
                 self._zeros[peering], then = None, (0, 0, 0, 0)
             place = peering[0]
-            added = sums.get(place, [0, 0, 0, 0])
-            sums[place] = [c + a - b for a, b, c in zip(now, then, added, strict=True)]
+            added = sums.get(place, (0, 0, 0, 0))
+            sums[place] = tuple(c + a - b for a, b, c in zip(now, then, added, strict=True))
             depths[place] = min(depth, depths.get(place, depth))
         self._before = newest
-        found = (
-            Peer(str(place), kind_of(place, processes.get(place, "")), depths[place], *values)
-            for place, values in sums.items()
-        )
+        found: list[Peer] = []
+        for place, (connections, questions, age_ms, segments) in sums.items():
+            kind, watched = kind_of(place, processes.get(place, "")), place in processes
+            found.append(Peer(str(place), kind, depths[place], connections, questions, age_ms, segments, watched))
         return Peers(clocks.readings, tuple(sorted(found, key=lambda peer: peer.address)))

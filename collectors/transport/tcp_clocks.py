@@ -5,7 +5,8 @@ The kernel tells of each connection how long ago data was last sent and last rec
 is open there. A connection whose port is listened on here belongs to the server's end and asks nothing.
 
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
-rests 200 times as long as a reading took, so that the readings take at most 0.5 % of a core.
+rests 200 times as long as a reading took, so that readings take at most 0.5 % of a core, unless one takes over 10 ms
+(thousands of connections).
 """
 
 import random
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from collectors.linux.peers import MOST_PEERS
 from collectors.transport import sock_diag
 
-LEAST_PAUSE_S, PAUSE_PER_COST = 0.15, 200.0
+LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.15, 2.0, 200.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example
@@ -44,7 +45,7 @@ class TcpClocks:
     _accepted: set[tuple[Place, int]] = field(default_factory=set[tuple[Place, int]])
     _segments: dict[tuple[Place, Place], int] = field(default_factory=dict[tuple[Place, Place], int])
     _served: frozenset[int] = frozenset()
-    _served_at: float = -PORTS_EVERY_S
+    _ports_due: float = 0.0
     _problem: OSError | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -68,8 +69,7 @@ class TcpClocks:
     def read(self) -> None:
         """Take one reading."""
         try:
-            if time.monotonic() - self._served_at >= PORTS_EVERY_S:
-                self._served, self._served_at = sock_diag.listening_ports(), time.monotonic()
+            self._look_at_ports()
             found = list(sock_diag.connections())
         except OSError as error:
             with self._lock:
@@ -78,12 +78,19 @@ class TcpClocks:
         with self._lock:
             self._add(found)
 
+    def _look_at_ports(self) -> None:
+        if time.monotonic() >= self._ports_due:
+            began = time.thread_time()
+            self._served = sock_diag.listening_ports()
+            pause_s = max(PORTS_EVERY_S, PAUSE_PER_COST * (time.thread_time() - began))
+            self._ports_due = time.monotonic() + pause_s
+
     def _run(self) -> None:
         pause_s = LEAST_PAUSE_S
         while not self._ended.wait(pause_s * random.uniform(0.5, 1.5)):  # noqa: S311 - so that no rhythm is met
             began = time.thread_time()
             self.read()
-            pause_s = max(LEAST_PAUSE_S, PAUSE_PER_COST * (time.thread_time() - began))
+            pause_s = min(MOST_PAUSE_S, max(LEAST_PAUSE_S, PAUSE_PER_COST * (time.thread_time() - began)))
 
     def _add(self, found: list[sock_diag.Connection]) -> None:
         self._problem = None

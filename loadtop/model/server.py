@@ -140,6 +140,11 @@ class ServerReading:
         return None
 
     @property
+    def queued(self) -> int | None:
+        """Requests that it has accepted and that wait in it for a worker, or for a server behind it."""
+        return None
+
+    @property
     def says_full(self) -> bool:
         """Whether the server itself says that it is full, or that what it serves waits for locks in it."""
         return False

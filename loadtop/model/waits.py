@@ -10,7 +10,8 @@ class Peer:
     ``kind`` names the service where it is recognised (``mysql``, ``http``, ...). ``depth`` is 1 where the processes at
     the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
     and those on which data was sent later than received: a question is open. ``age_ms`` sums up how long ago each of
-    these was sent, ``segments`` the data segments that were sent (a question usually is one).
+    these was sent, ``segments`` the data segments that were sent (a question usually is one). ``watched``: the
+    processes that answer are under test themselves, as a service of no known kind.
     """
 
     address: str
@@ -20,6 +21,7 @@ class Peer:
     questions: int
     age_ms: int
     segments: int
+    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)

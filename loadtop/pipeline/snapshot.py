@@ -1,8 +1,10 @@
-"""One snapshot per interval: the frame, its rates and its diagnosis. Everything downstream takes it."""
+"""One snapshot per interval: the frame, its rates, its diagnosis and the breakdown of its requests' time. Everything
+downstream takes it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from loadtop.diagnosis.breakdown import Breakdown, breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis
 from loadtop.model import Frame, LoadSample
@@ -13,10 +15,11 @@ from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A frame with its rates (``measured``), and its diagnosis."""
+    """A frame with its rates (``measured``), its diagnosis, and where the time of its requests goes."""
 
     measured: Measured
     diagnosis: Diagnosis
+    breakdown: Breakdown | None = None
 
     @property
     def at(self) -> float:
@@ -40,7 +43,7 @@ class Pipeline:
 
     def snapshot(self, frame: Frame) -> Snapshot:
         measured = self._measurer.measure(blanked(frame))
-        return Snapshot(measured, self._diagnoser.diagnose(measured))
+        return Snapshot(measured, self._diagnoser.diagnose(measured), breakdown(measured))
 
 
 def snapshots(frames: Iterable[Frame]) -> Iterator[Snapshot]:

@@ -289,6 +289,7 @@ def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: fl
         questions=questions / readings,
         age_ms=age_ms,
         exchanges=None if missed else exchanges,
+        watched=now.watched,
     )
 
 

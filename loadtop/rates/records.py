@@ -181,7 +181,8 @@ class CgroupRates:
 
 @dataclass(frozen=True, slots=True)
 class PeerRates:
-    """A service that the processes under test ask; address, kind and depth are those of :class:`loadtop.model.Peer`.
+    """A service that the processes under test ask; address, kind, depth and ``watched`` are those of
+    :class:`loadtop.model.Peer`.
 
     ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the open questions
     (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes
@@ -197,6 +198,7 @@ class PeerRates:
     questions: float
     age_ms: float | None
     exchanges: float | None
+    watched: bool = False
 
     @property
     def exchange_ms(self) -> float | None:

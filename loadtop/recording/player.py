@@ -76,7 +76,7 @@ class Recomputation:
             return Recomputed(snapshot if self._whole else _since(snapshot, live))
         if self._alone:
             finding = Finding(live.bottleneck, live.host, live.since, frame.at - live.since, 0.0, (), verbatim(""))
-            return Recomputed(Snapshot(snapshot.measured, Diagnosis(finding, (finding,))))
+            return Recomputed(replace(snapshot, diagnosis=Diagnosis(finding, (finding,))))
         return Recomputed(snapshot, live.name)
 
     def _begin(self, number: int) -> None:
@@ -94,7 +94,7 @@ def _since(snapshot: Snapshot, live: Verdict) -> Snapshot:
     corrected = replace(verdict, since_s=live.since, held_s=snapshot.at - live.since)
     others = snapshot.diagnosis.findings[1:]
     findings = (replace(corrected, symptoms=()), *others) if snapshot.diagnosis.findings else ()
-    return Snapshot(snapshot.measured, replace(snapshot.diagnosis, verdict=corrected, findings=findings))
+    return replace(snapshot, diagnosis=replace(snapshot.diagnosis, verdict=corrected, findings=findings))
 
 
 class SessionPlayer:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr
+from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
+from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports.limits import limits_in_words
 from loadtop.reports.tables import connections_of, failure_classes, verdict
@@ -13,6 +14,8 @@ from loadtop.servers.registry import KINDS
 WIDTH = 78
 TOLD_PCT = 1.0  # percent of the processors from which nice and interrupts are listed
 MUCH_PCT = 10.0  # percent of a core, over the whole test, from which a process that belongs to no server is listed
+LEAST_PART = 0.01  # share of the mean time from which a part has a row of its own
+MOST_CELLS, BAR = 40, 14  # cells of a part's name, and of the bar that is all the time
 MOST_PEERS = 5  # services that are listed of those that a machine asks
 PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")  # of a response time
 TIMES: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
@@ -26,6 +29,8 @@ def report(result: RunResult) -> str:
         lines += ["", *_load(summary["load"], summary["duration_s"], rendered(result.message))]
     if summary["steps"]:
         lines += ["", *_steps(summary["steps"])]
+    if summary["breakdown"] is not None and summary["breakdown"]["parts"] is not None:
+        lines += ["", *_breakdown(summary["breakdown"])]
     for host in summary["hosts"]:
         lines += ["", *_host(host)]
     if summary["marks"]:
@@ -157,6 +162,28 @@ def _steps(steps: Iterable[Json]) -> list[str]:
             f"{figure(step['iowait_pct']):>8}{figure(step['swap_used_pct']):>9} {step['bottleneck'] or '-'}"
         )
     return lines
+
+
+def _breakdown(found: Json) -> list[str]:
+    """Where the mean time goes, the largest part first. Parts of less than 1 % are added up in the last row."""
+    mean = found["mean_ms"]
+    rows = [(part_title(part), part["ms"]) for part in found["parts"] if part["ms"] and part["ms"] >= LEAST_PART * mean]
+    rows.append((tr("not explained"), mean - sum(ms for _, ms in rows)))
+    cells = min(MOST_CELLS, max(width(title) for title, _ in rows))
+    lines = [tr("Where the time goes  (mean {mean} ms)", mean=figure(round(mean, 1)))]
+    for title, ms in rows:
+        share = ms / mean if mean else 0.0
+        bar = "#" * round(min(1.0, max(0.0, share)) * BAR)
+        lines.append(f"  {pad(title, cells)}  {figure(round(ms, 1)):>8} ms  {100 * share:>4.0f} %  {bar}".rstrip())
+    return lines
+
+
+def part_title(part: Json) -> str:
+    """A part of the breakdown in words: ``asks mysql 10.0.0.5:3306 (41 times)``, ``on CPU apache``."""
+    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), part["name"]]
+    title = " ".join(plain(word) for word in words if word)
+    exchanges = part.get("exchanges")
+    return title if exchanges is None else tr("{part} ({times} times)", part=title, times=figure(round(exchanges, 1)))
 
 
 def _host(host: Json) -> list[str]:

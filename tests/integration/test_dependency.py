@@ -45,6 +45,9 @@ def test_only_a_service_that_serves_one_after_the_other_is_the_dependency(
     (peer,) = found["hosts"][0]["dependencies"]
     assert peer["address"] == place_of(asked.port)
     assert peer["questions"]["mean"] == pytest.approx(12, abs=2)
+    told = found["breakdown"]
+    assert (told["parts"][0]["part"], told["parts"][0]["name"]) == ("dependency", place_of(asked.port))
+    assert told["parts"][0]["ms"] == pytest.approx(told["mean_ms"], rel=0.15)
 
 
 @pytest.mark.parametrize(("places", "limit"), [(1, "dependency"), (64, "apache-workers")])

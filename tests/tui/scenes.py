@@ -12,6 +12,7 @@ from pathlib import Path
 
 from loadtop.analysis.comparison import Run
 from loadtop.analysis.totals.totals import Totals
+from loadtop.diagnosis.breakdown import breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (
     OTHER,
@@ -115,7 +116,7 @@ class Story:
         load = self._load(scene) if self.load else None
         frame = Frame(self._number, self.at, WALL + self.at, load, tuple(hosts), scene.marks)
         measured = self._measurer.measure(frame)
-        return Snapshot(measured, self._diagnoser.diagnose(measured))
+        return Snapshot(measured, self._diagnoser.diagnose(measured), breakdown(measured))
 
     def _count(self, name: str, by: float) -> int:
         self._counters[name] = self._counters.get(name, 0.0) + by
@@ -341,7 +342,7 @@ def bare() -> list[Snapshot]:
             outcomes=tuple(Outcome(name, State.ABSENT, reason) for name, reason in reasons),
         )
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(replace(host, sample=little),)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
     return snapshots
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from loadtop.diagnosis.breakdown import breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
 from loadtop.i18n import verbatim
@@ -70,7 +71,7 @@ def with_servers(*, silent: bool = False) -> list[Snapshot]:
         assert sample is not None
         changed = replace(host, sample=_sample(sample, number, silent=silent and number >= 8))
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
     return snapshots
 
 
@@ -131,7 +132,7 @@ def with_nginx(*, limits: bool = True) -> list[Snapshot]:
             ),
         )
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
     return snapshots
 
 
@@ -146,7 +147,7 @@ def with_databases(*, full: bool = False) -> list[Snapshot]:
         servers = {**sample.servers, **_databases(number, full=full and number >= 6)}
         changed = replace(host, sample=replace(sample, servers=servers))
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
     return snapshots
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from loadtop.analysis.statistic import Json, Statistics, TargetMeans, latency_json, target_values, times_json
+from loadtop.analysis.totals.breakdown import BreakdownTotals
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, StatedTimes
 from loadtop.model.histogram import Merger
@@ -112,6 +113,7 @@ class StepTotals:
         self._latency = Merger()
         self._timeline = Timeline(start)
         self._targets = TargetMeans()
+        self._breakdown = BreakdownTotals()
 
     def add(self, snapshot: Snapshot, sample: LoadSample) -> None:
         self._last = sample
@@ -119,6 +121,7 @@ class StepTotals:
             self._latency.add(sample.latencies.total)
         self._timeline.add(snapshot, counted=True)
         self._targets.add(target_values(snapshot))
+        self._breakdown.add(snapshot.breakdown)
 
     def as_json(self) -> Json:
         """The step's entry in ``steps``, with the worst of several machines under test."""
@@ -140,6 +143,7 @@ class StepTotals:
             "iowait_pct": worst.iowait,
             "swap_used_pct": worst.swap_used,
             "bottleneck": None if verdict is None else str(verdict[0].bottleneck),
+            "breakdown": self._breakdown.as_json(),
         }
 
 

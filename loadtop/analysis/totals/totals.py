@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from loadtop import __version__
 from loadtop.analysis.statistic import Json
+from loadtop.analysis.totals.breakdown import BreakdownsByVerdict
 from loadtop.analysis.totals.host import HostTotals
 from loadtop.analysis.totals.load import LoadTotals, StepTotals
 from loadtop.analysis.totals.series import Series, SeriesTotals
@@ -97,6 +98,7 @@ class Totals:
         self._series = SeriesTotals()
         self.sweep = Sweep(None if command_line[:1] == TUNE else STEP_INTERVALS)
         self._steps: dict[int, StepTotals] = {}
+        self._breakdowns = BreakdownsByVerdict()
         self._forecast: Forecast | None = None
         self.started: float | None = None  # Unix time
         self._counted: LoadSample | None = None
@@ -114,6 +116,7 @@ class Totals:
         self.timeline.add(snapshot, counted)
         if counted:
             self._end = frame.at
+            self._breakdowns.add(snapshot)
             self._forecast = snapshot.diagnosis.forecast or self._forecast
             whole = load is None or not (load.state.ended or (before and before.more))
             for host in snapshot.measured.hosts:
@@ -183,6 +186,7 @@ class Totals:
             "marks": [{"at_s": round(at, 3), "text": text} for at, text in self._marks],
             **self._knee_and_sizing(),
             "forecast": self._next_limit(),
+            "breakdown": self._breakdown(),
         }
 
     def _shown_url(self) -> str | None:
@@ -204,6 +208,11 @@ class Totals:
             return None
         figures = {name: round(getattr(found, name), 1) for name in ("rps", "low", "high")}
         return {"resource": str(found.resource), "host": found.host, **figures}
+
+    def _breakdown(self) -> Json | None:
+        """Where the time went while the main verdict held."""
+        finding, _, _ = self._main_finding()
+        return self._breakdowns.as_json(finding.bottleneck, finding.host)
 
     def _main_finding(self) -> tuple[Finding, float, float]:
         """The verdict that held longest, when it began and for how long, in seconds."""

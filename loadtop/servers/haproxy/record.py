@@ -53,6 +53,10 @@ class HaproxyProxy(ServerReading):
         return self.server not in (FRONTEND, BACKEND)
 
     @property
+    def queued(self) -> int | None:
+        return None if self.is_frontend else self.queue
+
+    @property
     def is_up(self) -> bool:
         return not self.status.startswith(("DOWN", "MAINT"))
 

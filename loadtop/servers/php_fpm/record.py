@@ -47,6 +47,10 @@ class FpmPool(ServerReading):
         return self.most_children
 
     @property
+    def queued(self) -> int | None:
+        return self.listen_queue
+
+    @property
     def worker_limit(self) -> WorkerLimit:
         return WorkerLimit("pm.max_children", GROUP, self.most_children)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from loadtop import model
 from loadtop.analysis.totals.totals import RunResult
+from loadtop.diagnosis.breakdown import breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model.histogram import bounds
 from loadtop.model.server import ServerReading
@@ -203,7 +204,7 @@ def _going_on() -> Iterator[Snapshot]:
     made, measurer, diagnoser = Made(3), Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     for number in count(1):
         measured = measurer.measure(made.frame(number))
-        yield Snapshot(measured, diagnoser.diagnose(measured))
+        yield Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured))
 
 
 _source, _known = _going_on(), list[Snapshot]()

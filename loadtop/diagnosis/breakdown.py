@@ -1,0 +1,201 @@
+"""Where the mean time of a request goes.
+
+Little's law (L = X * W): the mean number of requests in a state, divided by the throughput, is the time that a request
+spends in that state. The throughput is known from outside, the numbers are counted inside: open questions, processes on
+a CPU or waiting for one, processes blocked, connections in queues. What no state accounts for stays unexplained: a
+service on a unix socket, a timer, work of the kernel. A request that is in two states at once (it computes in parallel,
+or a connection waits without a request) makes the rest negative.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from loadtop.i18n import Translatable
+from loadtop.model import SERVICE, Distribution, LoadSample, Role
+from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import GroupRates, HostRates, PeerRates
+
+SERVERS = (Role.PROXY, Role.WEB, Role.APPLICATION)
+"""The roles whose processes serve a request themselves. What a database or cache does is part of the dependency."""
+
+
+class Part(StrEnum):
+    """The states of a request, from the client to the data."""
+
+    CONNECT = "connect"
+    ACCEPT_QUEUE = "accept-queue"
+    PROXY_QUEUE = "proxy-queue"
+    WORKER_QUEUE = "worker-queue"
+    CPU = "cpu"
+    CPU_WAIT = "cpu-wait"
+    STOLEN = "stolen"
+    MEMORY = "memory"
+    DISK = "disk"
+    LOCK = "lock"
+    DEPENDENCY = "dependency"
+    TRANSFER = "transfer"
+
+
+TITLES: dict[str, Translatable] = {
+    Part.CONNECT: "connect",
+    Part.ACCEPT_QUEUE: "accept queue",
+    Part.PROXY_QUEUE: "proxy queue",
+    Part.WORKER_QUEUE: "worker queue",
+    Part.CPU: "on CPU",
+    Part.CPU_WAIT: "waiting for CPU",
+    Part.STOLEN: "stolen",
+    Part.MEMORY: "memory stall",
+    Part.DISK: "disk",
+    Part.LOCK: "lock",
+    Part.DEPENDENCY: "asks",
+    Part.TRANSFER: "transfer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of the mean time. ``host`` and ``name`` say where: of a server, a disk, a lock, or an address. ``ms`` is
+    ``None`` where this cannot be measured; ``exchanges`` per request and ``kind`` are those of a dependency."""
+
+    part: Part
+    host: str | None
+    name: str | None
+    ms: float | None
+    kind: str | None = None
+    exchanges: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The mean time of the requests that ended in an interval. ``shares`` is ``None`` where no machine under test had
+    figures."""
+
+    requests: int
+    mean_ms: float
+    shares: tuple[Share, ...] | None
+
+    @property
+    def unexplained_ms(self) -> float | None:
+        """What is left of the mean; negative where the parts are more."""
+        if self.shares is None:
+            return None
+        return self.mean_ms - sum(share.ms for share in self.shares if share.ms is not None)
+
+
+def breakdown(measured: Measured) -> Breakdown | None:
+    """``None`` where no request ended, or the load tells no times of its requests."""
+    load, rates = measured.load, measured.load_rates
+    if load is None or rates is None or not rates.rps or load.latencies is None or not load.latencies.total.count:
+        return None
+    total = load.latencies.total
+    hosts = [host for host in measured.hosts if "target" in host.state.role and host.rates is not None]
+    shares = [*_of_load(load)]
+    for host in hosts:
+        shares += _of_host(measured, load, host, 1000.0 / rates.rps)
+    measurable = {share.part for share in shares}
+    shares += [Share(part, None, None, None) for part in Part if part not in measurable]
+    told = tuple(share for share in shares if share.ms is None or share.ms > 0)
+    return Breakdown(total.count, total.sum_us / total.count / 1000, told if hosts else None)
+
+
+def _of_load(load: LoadSample) -> Iterator[Share]:
+    """Seen from outside: connecting, and receiving the body after its first byte."""
+    times = load.latencies
+    if times is None:
+        return
+    if times.connect is not None:
+        yield Share(Part.CONNECT, None, None, _per_request(times.connect, times.total))
+    if times.processing is not None and times.waiting is not None:
+        processing, waiting = (_per_request(each, times.total) for each in (times.processing, times.waiting))
+        yield Share(Part.TRANSFER, None, None, max(0.0, processing - waiting))
+
+
+def _per_request(part: Distribution, total: Distribution) -> float:
+    return part.sum_us / total.count / 1000
+
+
+def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
+    """The states that a machine knows. ``ms`` is the time that one request in a state on average stands for."""
+    rates = host.rates
+    if rates is None:
+        return
+    yield from _queues(measured, load, host, ms)
+    names = {kind.group: kind.name for kind in measured.kinds} | {SERVICE: SERVICE}
+    groups = rates.of_role(*SERVERS)
+    for group in groups:
+        name = names.get(group.group, group.group)
+        if group.cpu is not None:
+            yield Share(Part.CPU, host.name, name, ms * group.cpu / 100)
+            yield Share(Part.STOLEN, host.name, name, ms * group.cpu / 100 * _stolen(rates))
+        if group.wait is not None:
+            yield Share(Part.CPU_WAIT, host.name, name, ms * group.wait / 100)
+    yield from _blocked(host, rates, groups, ms)
+    locks = None if host.sample is None else host.sample.locks
+    if locks is not None:
+        yield Share(Part.LOCK, host.name, None, 0.0)
+        for lock in locks:
+            name = lock.path or f"{lock.kind} {lock.device}:{lock.inode}"
+            yield Share(Part.LOCK, host.name, name, ms * lock.waiting)
+    if rates.peers is not None:
+        yield Share(Part.DEPENDENCY, host.name, None, 0.0)
+        for peer, questions in _alone(rates.peers, rates.group(SERVICE)):
+            exchanges = None if peer.exchanges is None else peer.exchanges * ms / 1000
+            yield Share(Part.DEPENDENCY, host.name, peer.address, ms * questions, peer.kind, exchanges)
+
+
+def _queues(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
+    """Connections that nobody has accepted yet, and requests that wait in a server for a worker."""
+    tcp = None if host.sample is None else host.sample.tcp
+    if tcp is not None and load.server is not None:
+        port = load.server.port
+        queue = sum(listener.queue for listener in tcp.listeners if listener.port == port)
+        yield Share(Part.ACCEPT_QUEUE, host.name, str(port), ms * queue)
+    for kind in measured.kinds:
+        part = Part.PROXY_QUEUE if kind.role is Role.PROXY else Part.WORKER_QUEUE
+        found = () if host.rates is None else host.rates.servers.get(kind.name, ())
+        queued = [each.reading.queued for each in found if each.reading.queued is not None]
+        if queued:
+            yield Share(part, host.name, kind.name, ms * sum(queued))
+
+
+def _stolen(rates: HostRates) -> float:
+    """How long the hypervisor stops a task for each moment in which it computes."""
+    cpu = rates.cpu
+    return (cpu.steal or 0.0) / cpu.busy if cpu is not None and cpu.busy > 0 else 0.0
+
+
+def _blocked(host: HostView, rates: HostRates, groups: tuple[GroupRates, ...], ms: float) -> Iterator[Share]:
+    """Tasks in uninterruptible sleep wait for a disk: for memory, where the machine stalls for that."""
+    if not groups or rates.processes is None:
+        return
+    blocked = sum(group.blocked for group in groups)
+    stalls = rates.pressure
+    memory = (stalls.memory_some or 0.0) if stalls is not None else 0.0
+    disk = (stalls.io_some or 0.0) if stalls is not None else 0.0
+    of_memory = min(1.0, memory / max(memory, disk)) if memory else 0.0
+    busiest = max(
+        (each for each in rates.disks or () if not each.swap), key=lambda each: each.util or 0.0, default=None
+    )
+    yield Share(Part.MEMORY, host.name, None, ms * blocked * of_memory)
+    yield Share(Part.DISK, host.name, None if busiest is None else busiest.name, ms * blocked * (1.0 - of_memory))
+
+
+def _alone(peers: tuple[PeerRates, ...], service: GroupRates | None) -> Iterator[tuple[PeerRates, float]]:
+    """Open questions at each peer, without those that wait further on: a peer whose processes are under test asks
+    others itself, and its own CPU time is counted as such."""
+    by_depth = defaultdict[int, float](float)
+    for peer in peers:
+        by_depth[peer.depth] += peer.questions
+    computing = 0.0 if service is None else ((service.cpu or 0.0) + (service.wait or 0.0)) / 100
+    watched = defaultdict[int, float](float)  # questions at peers whose processes are under test
+    for peer in peers:
+        watched[peer.depth] += peer.questions if peer.watched else 0.0
+    of_all = sum(watched.values())
+    for peer in peers:
+        questions = peer.questions
+        if peer.watched and questions:
+            questions -= by_depth[peer.depth + 1] * questions / watched[peer.depth]
+            questions -= computing * peer.questions / of_all
+        yield peer, max(0.0, questions)

@@ -1,0 +1,149 @@
+"""Where the mean time of a request goes, by Little's law, on composed intervals."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from loadtop.analysis.totals.breakdown import BreakdownTotals
+from loadtop.diagnosis.breakdown import Breakdown, Part, breakdown
+from loadtop.model import SERVICE, FileLock, Latencies, Listener, Role, ServerSeen, Tcp
+from loadtop.model.histogram import distribution
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import DiskRates, PeerRates, ServerRates
+from loadtop.servers.haproxy.record import HaproxyProxy
+from loadtop.servers.php_fpm.record import FpmPool
+from tests.unit.interval import NO_STALL, busy, group, host, measured
+
+RPS = 50.0
+
+
+def times(total_ms: float, connect_ms: float = 0.0, waiting_ms: float | None = None) -> Latencies:
+    """Fifty requests that all take as long."""
+    waiting = total_ms - connect_ms if waiting_ms is None else waiting_ms
+    each = (total_ms, connect_ms, total_ms - connect_ms, waiting)
+    return Latencies(*(distribution([round(1000 * ms)] * 50) for ms in each))
+
+
+def found(*hosts: HostView, latencies: Latencies | None = None, **load: Any) -> Breakdown:
+    load = {"latencies": latencies or times(240.0), "server": ServerSeen("x", "web1", 80, "/"), **load}
+    told = breakdown(measured(*hosts, load=load, rps=RPS))
+    assert told is not None
+    return told
+
+
+def parts(told: Breakdown) -> dict[tuple[str, str | None], Any]:
+    assert told.shares is not None
+    return {
+        (share.part, share.name): pytest.approx(share.ms, abs=0.01) for share in told.shares if share.ms is not None
+    }
+
+
+def unknown(told: Breakdown) -> set[str]:
+    return {share.part for share in told.shares or () if share.ms is None}
+
+
+def peer(questions: float, address: str = "10.0.0.5:3306", depth: int = 1, **others: Any) -> PeerRates:
+    return PeerRates(address, "mysql", depth, 5, 20.0, questions, 100.0, 41 * RPS, **others)
+
+
+def test_each_state_is_its_mean_number_divided_by_the_throughput() -> None:
+    """At 50 requests/s, one request in a state stands for 20 ms."""
+    view = host(
+        {
+            "tcp": Tcp(listeners=(Listener(80, 2), Listener(22, 9))),
+            "locks": (FileLock("flock", "fe:00", 7, 1, "php", 1),),
+        },
+        groups=(group(30.0, wait=10.0), group(20.0, name="php-fpm", role=Role.APPLICATION, wait=0.0)),
+        processes=(),
+        servers={
+            "fpm": (ServerRates(FpmPool("www", "static", 1, 3, 511, 0, 4, 4, 0), {}),),
+            "haproxy": (ServerRates(HaproxyProxy("b", "BACKEND", "UP", 1, 4, 4, 1, 1, 1), {}),),
+        },
+        peers=(peer(5.0),),
+    )
+    told = found(view, latencies=times(260.0, connect_ms=1.0, waiting_ms=255.0))
+    assert parts(told) == {
+        ("connect", None): 1.0,
+        ("transfer", None): 4.0,
+        ("accept-queue", "80"): 40.0,
+        ("proxy-queue", "haproxy"): 20.0,
+        ("worker-queue", "fpm"): 60.0,
+        ("cpu", "apache"): 6.0,
+        ("cpu", "fpm"): 4.0,
+        ("cpu-wait", "apache"): 2.0,
+        ("lock", "flock fe:00:7"): 20.0,
+        ("dependency", "10.0.0.5:3306"): 100.0,
+    }
+    assert told.unexplained_ms == pytest.approx(260 - 257)
+    assert unknown(told) == set()
+    (asked,) = (share for share in told.shares or () if share.part is Part.DEPENDENCY)
+    assert asked.kind == "mysql"
+    assert asked.exchanges == pytest.approx(41.0)
+
+
+def test_what_cannot_be_measured_is_no_zero() -> None:
+    told = found(host())
+    assert unknown(told) >= {"cpu", "cpu-wait", "lock", "dependency", "worker-queue"}
+    assert told.unexplained_ms == pytest.approx(240.0)
+
+
+def test_without_a_machine_under_test_there_are_no_parts() -> None:
+    told = found(host(role="generator"))
+    assert (told.mean_ms, told.shares, told.unexplained_ms) == (240.0, None, None)
+
+
+def test_no_request_has_no_times() -> None:
+    assert breakdown(measured(host(), load={"latencies": None})) is None
+    assert breakdown(measured(host(), load={"latencies": times(5.0)}, rps=0.0)) is None
+
+
+@pytest.mark.parametrize(("memory", "disk", "expected"), [
+    (0.0, 50.0, {("disk", "vda"): 80.0}),
+    (50.0, 50.0, {("memory", None): 80.0}),
+    (20.0, 40.0, {("memory", None): 40.0, ("disk", "vda"): 40.0}),
+])  # fmt: skip
+def test_blocked_tasks_wait_for_memory_as_far_as_the_machine_stalls_for_it(
+    memory: float, disk: float, expected: dict[tuple[str, str | None], float]
+) -> None:
+    pressure = replace(NO_STALL, memory_some=memory, io_some=disk)
+    vda = DiskRates("vda", 99.0, 9.0, 4.0, 0.0, 0.0, 1.0, swap=False)
+    told = found(host(groups=(group(blocked=4),), processes=(), pressure=pressure, disks=(vda,)))
+    known = {key: ms for key, ms in parts(told).items() if key[0] in ("memory", "disk")}
+    assert known == expected
+
+
+def test_stolen_time_goes_with_the_time_on_the_cpu() -> None:
+    told = found(host(groups=(group(100.0),), cpu=busy(60.0, steal=30.0)))
+    assert parts(told)["stolen", "apache"] == 10.0
+
+
+def test_a_service_under_test_counts_without_what_it_computes_and_asks_itself() -> None:
+    """The first answers six questions at a time: four of them wait for the database, half a one is computed."""
+    chain = (peer(6.0, "127.0.0.1:9001", 1, watched=True), peer(4.0, depth=2))
+    told = found(host(groups=(group(50.0, name=SERVICE, role=Role.APPLICATION),), peers=chain))
+    known = parts(told)
+    assert known["dependency", "127.0.0.1:9001"] == 30.0
+    assert known["dependency", "10.0.0.5:3306"] == 80.0
+    assert known["cpu", SERVICE] == 10.0
+
+
+def test_intervals_are_weighted_with_their_requests() -> None:
+    totals = BreakdownTotals()
+    totals.add(found(host(peers=(peer(5.0),))))
+    totals.add(replace(found(host(peers=(peer(1.0),)), latencies=times(60.0)), requests=150))
+    told = totals.as_json()
+    assert told is not None
+    assert told["mean_ms"] == pytest.approx((240 + 3 * 60) / 4)
+    first = told["parts"][0]
+    assert (first["part"], first["name"], first["ms"]) == ("dependency", "10.0.0.5:3306", pytest.approx(40.0))
+    assert first["exchanges"] == pytest.approx(41.0)
+    assert told["unexplained_ms"] == pytest.approx(105.0 - 40.0)
+    assert {part["part"] for part in told["parts"] if part["ms"] is None} >= {"cpu", "lock"}
+
+
+def test_without_figures_of_a_machine_only_the_mean_is_told() -> None:
+    totals = BreakdownTotals()
+    assert totals.as_json() is None
+    totals.add(found(host(role="other")))
+    assert totals.as_json() == {"mean_ms": 240.0, "unexplained_ms": None, "parts": None}
