@@ -1,6 +1,7 @@
 """What open TCP connections tell of the services that a machine's processes ask.
 
-The text is made by a transport (``tcp_clocks.py`` here). Its lines, sums since the transport began:
+The text is made by a transport (``tcp_clocks.py`` here, ``queues.pl`` on a far machine). Its lines hold sums since the
+transport began:
 
 ``readings N``: how often the connections were looked at; the first line.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
@@ -8,6 +9,7 @@ The text is made by a transport (``tcp_clocks.py`` here). Its lines, sums since 
 that user have opened to a place, as in :class:`loadtop.model.Peer`.
 """
 
+import ipaddress
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from itertools import islice
 
 from collectors.errors import ParseError
 from collectors.machine import Endpoint
-from collectors.parsing import LONGEST_NAME, MOST_PORT, complete_lines, count
+from collectors.parsing import MOST_PORT, complete_lines, count, excerpt
 from loadtop.model import Peer, Peers
 
 CLOCKS = "@clocks"
@@ -84,7 +86,11 @@ def parse(text: str) -> Clocks:
 
 def _place(text: str) -> Endpoint:
     address, _, port = text.rpartition(":")
-    return Endpoint(address.strip("[]")[:LONGEST_NAME], count(port, "port of a peer", MOST_PORT))
+    try:
+        shown = str(ipaddress.ip_address(address.strip("[]")))
+    except ValueError:
+        raise ParseError(f"clocks of connections: no address: {excerpt(text)}") from None
+    return Endpoint(shown, count(port, "port of a peer", MOST_PORT))
 
 
 def kind_of(place: Endpoint, process: str = "") -> str | None:

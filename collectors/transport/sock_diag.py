@@ -20,16 +20,21 @@ FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _FAMILIES = dict(zip((each.path for each in TABLES), FAMILIES, strict=True))
 _SOCK_DIAG = 4
 _BY_FAMILY = 20
+_BOTH_FAMILIES = 18
+"""TCPDIAG_GETSOCK, the older request: it tells IPv4 and IPv6 in one walk through the kernel's table of connections. For
+a table of 262,144 places that takes about 2 ms, however few are taken."""
+
 _ERROR, _DONE = 2, 3
 _REQUEST_DUMP = 0x301
 _LISTEN = 1 << 10
 _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
 HEADER = struct.Struct("=IHHII")
-_REQUEST = struct.Struct("=BBBxI48x")
+_REQUEST = struct.Struct("=BBxxI48x")
+_REQUEST_OF_BOTH = struct.Struct("=3xB48xI4x")  # struct inet_diag_req
 _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
 _ATTRIBUTE = struct.Struct("=HH")
-_ENDS = struct.Struct("=4x2s2s16s16s24xI")  # of struct inet_diag_msg: ports, addresses, user
+_ENDS = struct.Struct("=B3x2s2s16s16s24xI")  # of struct inet_diag_msg: family, ports, addresses, user
 _CLOCKS = struct.Struct("=44xI4xI96xII")  # of struct tcp_info; its last two fields came with Linux 4.6
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 _TIMEOUT_S = 1.0
@@ -97,23 +102,22 @@ def listening_ports() -> frozenset[int]:
 def connections() -> Iterator[Connection]:
     """The established connections of which the kernel tells clocks. Raises ``OSError`` as :func:`listeners` does."""
     head = HEADER.size
-    for family in FAMILIES:
-        for message in _messages(family, _ESTABLISHED, _ASK_INFO):
-            port, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
-            at = head + _MESSAGE.size
-            while at + _ATTRIBUTE.size <= len(message):
-                length, kind = _ATTRIBUTE.unpack_from(message, at)
-                if kind == _INFO and length >= _ATTRIBUTE.size + _CLOCKS.size:
-                    yield Connection(
-                        _plain(family, address),
-                        int.from_bytes(port, "big"),
-                        _plain(family, remote_address),
-                        int.from_bytes(remote_port, "big"),
-                        user,
-                        *_CLOCKS.unpack_from(message, at + _ATTRIBUTE.size),
-                    )
-                    break
-                at += max(_ATTRIBUTE.size, (length + 3) & ~3)
+    for message in messages(_REQUEST_OF_BOTH.pack(_ASK_INFO, _ESTABLISHED), 0, _BOTH_FAMILIES):
+        family, port, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
+        at = head + _MESSAGE.size
+        while at + _ATTRIBUTE.size <= len(message):
+            length, kind = _ATTRIBUTE.unpack_from(message, at)
+            if kind == _INFO and length >= _ATTRIBUTE.size + _CLOCKS.size:
+                yield Connection(
+                    _plain(family, address),
+                    int.from_bytes(port, "big"),
+                    _plain(family, remote_address),
+                    int.from_bytes(remote_port, "big"),
+                    user,
+                    *_CLOCKS.unpack_from(message, at + _ATTRIBUTE.size),
+                )
+                break
+            at += max(_ATTRIBUTE.size, (length + 3) & ~3)
 
 
 _MAPPED = bytes(10) + b"\xff\xff"
@@ -133,19 +137,15 @@ def shown(address: bytes, port: int) -> str:
 
 
 def _dump(family: int, states: int) -> Iterator[_Socket]:
-    for message in _messages(family, states):
+    for message in messages(_REQUEST.pack(family, socket.IPPROTO_TCP, states), family):
         yield _Socket(*_MESSAGE.unpack_from(message, HEADER.size))
 
 
-def _messages(family: int, states: int, extensions: int = 0) -> Iterator[bytes]:
-    return messages(_REQUEST.pack(family, socket.IPPROTO_TCP, extensions, states), family)
-
-
-def messages(request: bytes, family: int) -> Iterator[bytes]:
+def messages(request: bytes, family: int, kind: int = _BY_FAMILY) -> Iterator[bytes]:
     """Answers to a request for the sockets of a family, each with its :data:`HEADER`. Raises ``OSError``."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
         link.settimeout(_TIMEOUT_S)
-        link.send(HEADER.pack(HEADER.size + len(request), _BY_FAMILY, _REQUEST_DUMP, family, 0) + request)
+        link.send(HEADER.pack(HEADER.size + len(request), kind, _REQUEST_DUMP, family, 0) + request)
         while True:
             answer = link.recv(65536)
             while len(answer) >= HEADER.size:

@@ -14,8 +14,10 @@ import pytest
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.machine import LinuxMachine
+from collectors.linux.peers import CLOCKS, Asked
+from collectors.linux.peers import parse as parse_clocks
 from collectors.linux.sockets import OPEN_TABLES, holders, parse_holders, parse_table
-from collectors.machine import Missing, Reading, Request, Wanted
+from collectors.machine import Endpoint, Missing, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
@@ -118,6 +120,37 @@ async def test_a_file_that_comes_back_as_it_was_is_read_again(far: SshTransport,
         file.write_text(text) if text else file.unlink()
         found = (await far.read(request)).files[str(file)]
         assert found == (text or Missing("no such file"))
+
+
+async def test_open_questions_are_counted_there(far: SshTransport) -> None:
+    request = Request((Wanted(CLOCKS),))
+
+    async def asked(place: Endpoint) -> Asked:
+        text = (await far.read(request)).files[CLOCKS]
+        assert isinstance(text, str), text
+        clocks = parse_clocks(text)
+        return next((each for each in clocks.asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as client,
+        listener.accept()[0] as server,
+    ):
+        place = Endpoint(*server.getsockname())
+        before = await asked(place)
+        client.sendall(b"question")
+        async with asyncio.timeout(15):
+            while (opened := await asked(place)).questions < 2:
+                pass  # each reading waits for the far machine
+        assert opened.segments == before.segments + 1
+        server.recv(10)
+        server.sendall(b"answer")
+        client.recv(10)
+        answered = await asked(place)
+        async with asyncio.timeout(15):
+            while (later := await asked(place)).connections < answered.connections + 3:
+                pass
+        assert later.questions <= answered.questions + 1
 
 
 async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: ApacheFactory) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux.peers import CLOCKS
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
 from collectors.linux.unix_sockets import STREAMS
@@ -23,6 +24,7 @@ SILENCE_S = 60
 """So long the far loop hears nothing until it ends."""
 
 NO_QUEUES = "accept queues cannot be asked for there"
+_MADE = (QDISCS, CLOCKS, STREAMS.path)  # texts that are made there
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _FAMILIES = dict(zip((wanted.path for wanted in TABLES), (2, 10), strict=True))  # Linux's AF_INET, AF_INET6
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
@@ -110,6 +112,7 @@ class _Sorted:
         self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
         self.tables = [wanted for wanted in files if wanted.path in _TABLES]
         self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
+        self.clocks = any(wanted.path == CLOCKS for wanted in files)
         self.opened = {wanted: table for wanted in files if (table := opened(wanted.path))}
         self.disciplines = any(wanted.path == QDISCS for wanted in files)
         self.streams = any(wanted.path == STREAMS.path for wanted in files)
@@ -143,8 +146,7 @@ class Orders:
         if asked.regular:
             paths = " ".join(wanted.path for wanted in asked.regular)
             lines += [f"m {mark}h", f"c {asked.regular[0].limit} {paths}"]
-        for directory in asked.directories:
-            lines += [f"m {mark}d {directory}", f"d {directory}"]
+        lines += (f"m {mark}d {directory}\nd {directory}" for directory in asked.directories)
         if asked.names:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
         for path, inodes in asked.held.items():
@@ -152,6 +154,7 @@ class Orders:
         lines += self._open_sockets(mark, queues)
         if asked.disciplines:
             lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
+        lines += [f"k {mark}d {CLOCKS}"] if asked.clocks and queues == "perl" else []
         if asked.tables and (sockets or not request.processes):
             paths = " ".join(wanted.path for wanted in asked.tables)
             lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
@@ -239,7 +242,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = text if name in (QDISCS, STREAMS.path) or held(name) or opened(name) else _links(text, name)
+            found[name] = text if name in _MADE or held(name) or opened(name) else _links(text, name)
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:
