@@ -10,7 +10,7 @@ import contextlib
 import re
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from collectors.background import Search
@@ -38,18 +38,27 @@ class RequestPath:
     """``known``: whether it is known who takes the requests for ``target_urls``; a ``stranger`` is no server of a known
     kind. ``reached`` are the processes that serve them and those from which these descend, ``services`` those of no
     known kind. ``leaves``: it may lead to another machine, or into a container. ``asked`` are the places that processes
-    on it ask, by their distance from the tested port: those of services of no known kind and of other machines, with
-    the names of the processes that listen there in ``listeners``, where these are known."""
+    on it ask, by their distance from the tested port, with the names of the processes that listen there in
+    ``listeners``, where these are known; at ``own_services`` these are ``services``. Servers of the groups
+    ``on_the_way`` pass requests on or serve them: they are not asked as a database is."""
 
-    def __init__(self, machine: Machine, target_urls: Sequence[str], looked: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        target_urls: Sequence[str],
+        looked: Callable[[], Awaitable[None]],
+        on_the_way: Collection[str] = (),
+    ) -> None:
         self.known = self.stranger = self.leaves = False
         self.reached = self.services = frozenset[int]()
         self.asked: Mapping[Endpoint, int] = {}
         self.listeners: Mapping[Endpoint, str] = {}
+        self.own_services = frozenset[Endpoint]()
         self._machine = machine
         self._target_urls = target_urls
         self._ports = frozenset(map(port_of, target_urls))
         self._looked = looked
+        self._on_the_way = frozenset(on_the_way)
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
@@ -152,8 +161,8 @@ class RequestPath:
         asked: Mapping[int, set[Endpoint]],
         own: frozenset[str],
     ) -> None:
-        """Learn who is asked, from the tested port on. Servers of known kinds are on the way: their own figures say
-        more. What was found stays found, as connections can be short."""
+        """Learn who is asked, from the tested port on, but for servers on the way: their own figures say more. What was
+        found stays found, as connections can be short."""
         reached, depths, names, depth = asking, dict(self.asked), dict(self.listeners), 1
         while asking:
             askers = [pid for pid in asked if not asking.isdisjoint((pid, *self._pids(pid)))]
@@ -162,10 +171,12 @@ class RequestPath:
                 pids = behind(listening, (place,)) if _is_own(place, own) else frozenset[int]()
                 after |= pids
                 members = [lineage[0] for pid in pids if (lineage := self._machine.lineage(pid))]
-                if all(member.group == OTHER for member in members):
+                if self._on_the_way.isdisjoint(member.group for member in members):
                     depths.setdefault(place, depth)
                     if members:
                         names[place] = members[0].name
+                    if any(member.group == OTHER for member in members):
+                        self.own_services |= {place}
             asking, reached, depth = after - reached, reached | after, depth + 1
         self.asked = dict(islice(depths.items(), MOST_SOCKETS))
         self.listeners = names

@@ -24,6 +24,7 @@ from loadtop.model import Role
 
 _SECURE_PORTS = (443, 8443)
 _MOST_ORIGINS = 6
+_ON_THE_WAY = (Role.PROXY, Role.WEB, Role.APPLICATION)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +55,8 @@ class UnderTest:
         self._running_proxies: list[tuple[Kind, int]] = []
         self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
-        self.path = RequestPath(machine, target_urls, self._place)
+        on_the_way = [kind.group for kind in kinds if kind.role in _ON_THE_WAY]
+        self.path = RequestPath(machine, target_urls, self._place, on_the_way)
 
     def look(self) -> None:
         if self._active:

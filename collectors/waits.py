@@ -46,7 +46,7 @@ class Waits:
             chosen = peers.at_places(clocks, self._path.asked)
         else:
             chosen = peers.of_users(clocks, self._tested, self._server_ports())
-        return self._counters.update(clocks, chosen, self._path.listeners)
+        return self._counters.update(clocks, chosen, self._path.listeners, self._path.own_services)
 
     def _locks(self, sample: HostSample) -> tuple[FileLock, ...]:
         processes = sample.processes or ()

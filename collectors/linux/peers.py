@@ -131,8 +131,15 @@ class PeerCounters:
         self._before: dict[Peering, Asked] = {}
         self._zeros: dict[Peering, Asked | None] = {}
 
-    def update(self, clocks: Clocks, chosen: Mapping[Peering, int], processes: Mapping[Endpoint, str]) -> Peers:
-        """The chosen peers after a reading. ``processes`` are the names of those that listen at a place, if known."""
+    def update(
+        self,
+        clocks: Clocks,
+        chosen: Mapping[Peering, int],
+        processes: Mapping[Endpoint, str],
+        watched: Collection[Endpoint] = (),
+    ) -> Peers:
+        """The chosen peers after a reading. ``processes`` are the names of those that listen at a place, if known;
+        those at ``watched`` places are under test themselves."""
         newest = {(each.place, each.user): each for each in clocks.asked}
         self._zeros = {each: zero for each, zero in self._zeros.items() if each in newest}
         sums: dict[Endpoint, tuple[int, ...]] = {}
@@ -149,6 +156,6 @@ class PeerCounters:
         self._before = newest
         found: list[Peer] = []
         for place, (connections, questions, age_ms, segments) in sums.items():
-            kind, watched = kind_of(place, processes.get(place, "")), place in processes
-            found.append(Peer(str(place), kind, depths[place], connections, questions, age_ms, segments, watched))
+            kind, tested = kind_of(place, processes.get(place, "")), place in watched
+            found.append(Peer(str(place), kind, depths[place], connections, questions, age_ms, segments, tested))
         return Peers(clocks.readings, tuple(sorted(found, key=lambda peer: peer.address)))

@@ -185,7 +185,7 @@ async def test_one_channel_and_no_file_there(sshd: SshdFactory) -> None:
     for _ in range(3):
         await machine.sample()
     assert await asyncio.to_thread(opened_files, loops(server)) == set()
-    shells = [command for command in descendants(server.pid).values() if "eval" in command]
+    shells = [command for command in descendants(server.pid).values() if "-c eval" in command]
     await transport.close()
     assert len(shells) == 3  # one that waits, its loop, and awk's: a second channel would have its own
 
