@@ -19,7 +19,7 @@ from collectors.kind import Kind
 from collectors.machine import NO_FILE, NOT_PERMITTED, Member, Missing, ProcessStat, Reading
 from collectors.parsing import complete_lines, count, row, short
 from loadtop.i18n import Message
-from loadtop.model import LOADTOP, OTHER, SERVICE, Cause, Process, Role
+from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, Cause, Process, Role
 
 BUSIEST = 5
 MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
@@ -94,7 +94,8 @@ class _Known:
 class ProcessTable:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
-        self._weighed = [kind.group for kind in kinds if kind.role is not Role.PROXY]
+        self._weighed = [kind.group for kind in kinds if kind.role in (Role.WEB, Role.APPLICATION)]
+        self._timed = {SERVICE, LOADTOP, *(kind.group for kind in kinds if kind.role in SERVING)}
         self._known: dict[int, _Known] = {}
         self._members: dict[str, tuple[_Known, ...]] = {}
         self._roots: dict[str, tuple[int, ...]] = {}
@@ -134,7 +135,7 @@ class ProcessTable:
 
     def want_waits(self) -> Mapping[int, int]:
         """Processes whose waits for a processor are to be read next, with the number of their threads."""
-        counted = [known for known in self._known.values() if known.counted != OTHER]
+        counted = [known for known in self._known.values() if known.counted in self._timed]
         counted.sort(key=lambda known: known.stat.threads)
         wanted: dict[int, int] = {}
         tasks = 0

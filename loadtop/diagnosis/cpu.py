@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.model import LOADTOP, OTHER, CgroupLimits, CoreSpeed
+from loadtop.model import LOADTOP, OTHER, SERVING, CgroupLimits, CoreSpeed
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, HostRates, ProcessRates
 
@@ -108,7 +108,7 @@ def engaged_share(measured: Measured, host: HostView) -> float | None:
     running = None if sample.scheduler is None else sample.scheduler.running
     crowd = 1.0 if running is None else max(1.0, running / (len(rates.cores) or sample.facts.cores))
     shares: list[float] = []
-    for group in rates.of_role():
+    for group in rates.of_role(*SERVING):
         if group.cpu is not None:
             engaged = group.cpu * crowd if group.wait is None else group.cpu + group.wait
             shares.append(engaged / max(1, min(load.in_flight, group.threads)))
@@ -120,7 +120,7 @@ def _strangers(rates: HostRates) -> list[ProcessRates]:
     name of a database may well work for it."""
     found = (each for each in rates.processes or () if each.process.group == OTHER and each.cpu)
     strangers = (each for each in found if each.process.name not in DATABASES)
-    return sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True) if rates.of_role() else []
+    return sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True) if rates.of_role(*SERVING) else []
 
 
 def _others(rates: HostRates, cores: int) -> Iterator[Message]:
@@ -219,7 +219,7 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
 def _bound_to_a_core(rates: HostRates, delivered: float) -> int:
     """How many processes of the web server seem to be bound to one core, of which a part is ``delivered``; 0 where
     somebody else may fill it."""
-    servers = rates.of_role()
+    servers = rates.of_role(*SERVING)
     names = {group.group for group in servers}
     together = sum(group.cpu or 0.0 for group in servers)
     others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group not in names)
@@ -228,8 +228,9 @@ def _bound_to_a_core(rates: HostRates, delivered: float) -> int:
 
 
 def _busiest(rates: HostRates) -> ProcessRates | None:
-    """The busiest process of the servers, or of no known group where there are none."""
-    groups = {group.group for group in rates.of_role()} or {OTHER}
+    """The busiest process of the servers that take requests, or of any others where there are none."""
+    serving = {group.group for group in rates.of_role(*SERVING)}
+    groups = serving or {OTHER, *(group.group for group in rates.of_role())}
     known = (each for each in rates.processes or () if each.cpu is not None and each.process.group in groups)
     return max(known, key=lambda each: each.cpu or 0.0, default=None)
 

@@ -15,7 +15,7 @@ from statistics import median, median_high
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
-from loadtop.model import LOADTOP, OTHER, HostSample, LoadState, Role
+from loadtop.model import LOADTOP, OTHER, SERVING, HostSample, LoadState, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import GeneratorRates, HostRates
 
@@ -138,7 +138,7 @@ def _cpu(sample: HostSample, rates: HostRates, generator: GeneratorRates | None)
     strangers = sum(share for share in others if share >= STRANGER_PCT) / 100
     stolen = (rates.cpu.steal or 0.0) * cores / 100
     busy, capacity = max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen
-    served = sum(group.cpu or 0.0 for group in rates.of_role()) / 100
+    served = sum(group.cpu or 0.0 for group in rates.of_role(*SERVING)) / 100
     if not served:
         return Use(busy, capacity)
     own = sum(group.cpu or 0.0 for group in rates.groups or () if group.group == LOADTOP) / 100
@@ -150,7 +150,7 @@ def _cpu(sample: HostSample, rates: HostRates, generator: GeneratorRates | None)
 
 def _core(rates: HostRates) -> Use | None:
     """A server of one process with one thread that takes most of what servers take."""
-    groups = rates.of_role()
+    groups = rates.of_role(*SERVING)
     busy = sum(group.cpu or 0.0 for group in groups)
     for group in groups:
         if group.processes == group.threads == 1 and group.cpu and group.cpu > 0.5 * busy:

@@ -23,6 +23,10 @@ class Role(StrEnum):
     DATABASE = "database"
 
 
+SERVING = (Role.PROXY, Role.WEB, Role.APPLICATION)
+"""Servers that take the tested requests. Databases and caches are asked by them, or by something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerKind:
     """A kind of server as rates and rules see it. ``name`` is its key in samples, JSON, options and recordings;

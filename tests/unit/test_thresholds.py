@@ -146,6 +146,13 @@ class TestProcessors:
             assert states(of_host(CPU, view)) == (full, full)
             assert of_host(CPU, view, load={"in_flight": None}).over
 
+    def test_beside_a_database_alone_nothing_is_a_stranger(self) -> None:
+        """The server under test may be of no known kind."""
+        groups = (group(5.0, name="redis", role=Role.CACHE), group(5.0, name="mysql", role=Role.DATABASE))
+        rows = (process(180.0, "node", OTHER), process(5.0, "redis-server", "redis"))
+        view = host({"scheduler": Scheduler(0, 0, 0, 8)}, cpu=busy(100.0), groups=groups, processes=rows)
+        assert states(of_host(CPU, view)) == (True, True)
+
     @pytest.mark.parametrize(
         ("core", "every", "share", "threads", "flying", "over", "held"),
         [
@@ -183,6 +190,14 @@ class TestProcessors:
         found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=None))
         assert "A single-threaded part fills one core" in advice(found)
         assert (value(found, "process.cpu_pct"), found.confidence) == (None, 0.95)
+
+    @pytest.mark.parametrize(("node", "redis", "named"), [(99.0, 20.0, "node"), (20.0, 99.0, "redis-server")])
+    def test_a_database_counts_where_no_server_is_known(self, node: float, redis: float, named: str) -> None:
+        rows = (process(node, "node", OTHER), process(redis, "redis-server", "redis"))
+        groups = (group(redis, name="redis", role=Role.CACHE),)
+        cores = (CoreShares(0, busy(10.0)), CoreShares(1, busy(99.0)))
+        found = of_host(CPU_CORE, host(cpu=busy(50.0), cores=cores, processes=rows, groups=groups))
+        assert f"{named} (pid 7) fills one core" in advice(found)
 
     def test_a_service_behind_the_web_server_is_one_of_the_servers(self) -> None:
         rows = (process(20.0), process(97.0, "gunicorn", SERVICE), process(60.0, "backup", OTHER))

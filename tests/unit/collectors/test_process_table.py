@@ -208,6 +208,15 @@ def test_waits_are_read_of_servers_and_of_loadtop_up_to_a_number_of_threads(mach
     assert machine.table.want_waits() == {40: 1}
 
 
+def test_of_databases_neither_waits_nor_proportional_memory_is_read(machine: Machine, stat_text: Stat) -> None:
+    """They have hundreds of threads and much memory, and nothing is computed from either."""
+    machine.stats = {10: stat_text(10, "mariadbd", threads=300), 11: stat_text(11, "redis-server", threads=5)}
+    machine.stats |= {12: stat_text(12, "apache2")}
+    assert machine.sample() == {10: "mysql", 11: "redis", 12: "httpd"}
+    assert machine.table.want_waits() == {12: 1}
+    assert machine.table.want_pss() == (12,)
+
+
 def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {1: stat_text(1, "init"), 10: stat_text(10, "httpd")}
     machine.sample()
