@@ -8,7 +8,17 @@ from typing import Any, NoReturn
 from loadtop import __version__
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.option import Option, is_ssh_place
-from loadtop.cli.options.table import ARGUMENTS, COMMANDS, EVERYWHERE, GROUPS, TOPICS, Options, options_of
+from loadtop.cli.options.table import (
+    ALL_TOPICS,
+    ARGUMENTS,
+    COMMANDS,
+    COMPLETION,
+    EVERYWHERE,
+    GROUPS,
+    TOPICS,
+    Options,
+    options_of,
+)
 
 
 def read(words: Sequence[str]) -> Options:
@@ -144,17 +154,29 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(options: Options) -> None:
-    """``loadtop help [TOPIC]``: the help of a command, or a text longer than ``--help``: some of ``docs``."""
-    topic = options.topic[0] if options.topic else "help"
-    if len(options.topic) > 1 or topic not in (*TOPICS, *COMMANDS):
+    """``loadtop help [TOPIC]``: the help of a command, or a text longer than ``--help``: some of ``docs``; or, with
+    ``completion`` and a shell, a script for that shell."""
+    topic, *more = options.topic or ["help"]
+    if topic == COMPLETION:
+        _print_completion(more)
+        return
+    if more or topic not in (*TOPICS, *COMMANDS):
         names = " ".join(options.topic)
-        raise UsageError(f"no help on '{names}': topics are {', '.join(TOPICS)}; or name a command, such as tune")
+        raise UsageError(f"no help on '{names}': topics are {', '.join(ALL_TOPICS)}; or name a command, such as tune")
     if topic in TOPICS:
         installed, checkout = Path(__file__).parents[1] / "manual", Path(__file__).parents[3] / "docs"
         text = ((installed if installed.is_dir() else checkout) / f"{topic}.md").read_text("utf-8")
     else:
         text = parser_of(topic).format_help()
     print(text, end="", flush=True)
+
+
+def _print_completion(shells: Sequence[str]) -> None:
+    from loadtop.cli.options.completion import SHELLS, script
+
+    if len(shells) != 1 or shells[0] not in SHELLS:
+        raise UsageError(f"name the shell: loadtop help {COMPLETION} {' | '.join(SHELLS)}")
+    print(script(shells[0]), end="", flush=True)
 
 
 def parser_of(command: str) -> Parser:
@@ -190,5 +212,5 @@ def _sentence(summary: str) -> str:
 
 def _overview() -> str:
     lines = [f"  loadtop {command.name:<12}{command.summary}" for command in COMMANDS.values()]
-    topics = [f"  loadtop help {topic:<12}{about}" for topic, about in TOPICS.items()]
+    topics = [f"  loadtop help {topic:<12}{about}" for topic, about in ALL_TOPICS.items()]
     return "\n".join(["\n\ncommands (loadtop COMMAND --help lists the options):", *lines, "\ntopics:", *topics])

@@ -61,6 +61,9 @@ TOPICS = {
 }
 """Texts of ``docs``; ``pyproject.toml`` has those that wheels include."""
 
+COMPLETION = "completion"
+ALL_TOPICS = {**TOPICS, COMPLETION: "completion for bash, zsh or fish"}
+
 ENGINES = ("builtin", "locust", "jmeter")
 THEMES = ("terminal", "dark", "light", "safe")
 """The terminal's own sixteen colours, or one of the palettes of ``tui.drawing.appearance``."""
