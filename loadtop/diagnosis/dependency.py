@@ -19,6 +19,7 @@ from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
 from loadtop.i18n import Message
 from loadtop.model import Distribution, LoadSample, Role
 from loadtop.model.histogram import percentile
+from loadtop.model.server import ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
@@ -34,6 +35,7 @@ LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; 
 LEAST_QUESTIONS = 1.5  # open questions that are a queue; our own
 CALM_PCT = 75.0  # percent of the CPU above which everything slows down; our own, as for ``waiting``
 ENOUGH = 5  # requests in an interval whose times say something; our own
+LOCKED_PART = 0.5  # of the open questions that wait for locks in the service; our own
 OLD = 2.0
 """A question of a request is no older than the request. Where the mean age is this many times the mean response time,
 something else asks: a queue worker that waits for jobs."""
@@ -97,13 +99,7 @@ class Dependencies:
         mean_ms = times.sum_us / times.count / 1000
         ms, share = 1000.0 * peer.questions / rps, min(100.0, 100.0 * peer.questions / working)
         base = self._base(host.name, peer, ms, load, times)
-        says = any(
-            each.says_full and kind.name == peer.kind
-            for kind in measured.kinds
-            for view in measured.hosts
-            if view.rates is not None
-            for each in (rates.reading for rates in view.rates.servers.get(kind.name, ()))
-        )
+        says = any(_admits(state, peer) for view in measured.hosts for state in view.services())
         real = (
             ms >= LEAST_MS
             and peer.questions >= LEAST_QUESTIONS
@@ -158,6 +154,15 @@ class Dependencies:
 
 FEWER_ASKED = "loadtop: times what it took when fewer asked"
 FIRST_REQUESTS = "loadtop: times what the first requests took"
+
+
+def _admits(state: ServiceState, peer: PeerRates) -> bool:
+    """Whether a watched database or cache at that port says that it is full, or that most of what it is asked waits for
+    its locks."""
+    _, _, port = peer.address.rpartition(":")
+    if state.kind != peer.kind or (state.port is not None and str(state.port) != port):
+        return False
+    return state.is_full or (state.lock_waits or 0) > LOCKED_PART * peer.questions
 
 
 def _peers(host: HostView) -> Iterator[PeerRates]:

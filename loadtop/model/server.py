@@ -149,11 +149,6 @@ class ServerReading:
         return None
 
     @property
-    def says_full(self) -> bool:
-        """Whether the server itself says that it is full, or that what it serves waits for locks in it."""
-        return False
-
-    @property
     def worker_limit(self) -> WorkerLimit | None:
         """The setting to change for more or fewer workers."""
         return None

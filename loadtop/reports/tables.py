@@ -12,6 +12,7 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import Held
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
+from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
 from loadtop.diagnosis.finding import SURE, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.reports.limits import at_load, loads_in_words
@@ -119,6 +120,7 @@ def tables(result: RunResult) -> Iterator[Table]:
     every = (
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
+        _of_breakdown(figures["breakdown"]),
         _of_bounds(result),
         _of_limits(result.held),
         _of_evidence(result.main.finding.evidence),
@@ -128,6 +130,27 @@ def tables(result: RunResult) -> Iterator[Table]:
         _of_times(figures),
     )
     yield from (table for table in every if table.rows)
+
+
+def _of_breakdown(found: Json | None) -> Table:
+    """Where the mean time goes while the main verdict holds, the largest part first, with what is left at the end."""
+    rows: list[Row] = []
+    if found is not None and found["parts"] is not None:
+        parts = [(part_title(part), part["host"], part["ms"]) for part in found["parts"] if part["ms"]]
+        for words, host, ms in (*parts, (tr("not explained"), None, found["unexplained_ms"])):
+            share = 100.0 * ms / found["mean_ms"] if found["mean_ms"] else 0.0
+            rows.append((words, plain(host or "-"), figure(round(ms, 1)), f"{share:.0f} %"))
+    return Table("Where the time of a request goes", ("part", "host", "mean (ms)", "share"), rows)
+
+
+def part_title(part: Json) -> str:
+    """A part of the breakdown in words: ``asks mysql 10.0.0.5:3306 (41 times)``, ``on CPU apache``."""
+    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), part["name"]]
+    words_of_it = " ".join(plain(word) for word in words if word)
+    exchanges = part.get("exchanges")
+    if exchanges is None:
+        return words_of_it
+    return tr("{part} ({times} times)", part=words_of_it, times=figure(round(exchanges, 1)))
 
 
 def failure_classes(failures: Json) -> str:

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports.limits import limits_in_words
-from loadtop.reports.tables import connections_of, failure_classes, verdict
+from loadtop.reports.tables import connections_of, failure_classes, part_title, verdict
 from loadtop.servers.registry import KINDS
 
 WIDTH = 78
@@ -176,14 +175,6 @@ def _breakdown(found: Json) -> list[str]:
         bar = "#" * round(min(1.0, max(0.0, share)) * BAR)
         lines.append(f"  {pad(title, cells)}  {figure(round(ms, 1)):>8} ms  {100 * share:>4.0f} %  {bar}".rstrip())
     return lines
-
-
-def part_title(part: Json) -> str:
-    """A part of the breakdown in words: ``asks mysql 10.0.0.5:3306 (41 times)``, ``on CPU apache``."""
-    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), part["name"]]
-    title = " ".join(plain(word) for word in words if word)
-    exchanges = part.get("exchanges")
-    return title if exchanges is None else tr("{part} ({times} times)", part=title, times=figure(round(exchanges, 1)))
 
 
 def _host(host: Json) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from loadtop.diagnosis.finding import Dependency
 from loadtop.model import FileLock, Latencies, Peer, Peers
 from loadtop.model.histogram import distribution
+from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
 
 READINGS = 5  # of the connections in each interval
@@ -94,6 +95,17 @@ def test_questions_older_than_any_request_are_those_of_something_else(course: Co
     begin(course, SERIAL_FIRST)
     old = {"peers": asks(11.0, age_ms=60_000)}
     assert named(course.go_on(6, board=None, load=SERIAL, changes=old)) == "waiting"
+
+
+@pytest.mark.parametrize(("lock_waits", "limit"), [(9, "dependency"), (2, "apache-workers")])
+def test_a_database_that_says_that_sessions_wait_for_locks_is_the_dependency(
+    course: Course, lock_waits: int, limit: str
+) -> None:
+    """Although its times alone do not show it."""
+    says = MysqlStatus(DATABASE, running=10, lock_waits=lock_waits, port=3306)
+    begin(course, PARALLEL, board="W" * 10)
+    changes = {"peers": asks(10.0), "mysql": (says,)}
+    assert named(course.go_on(5, board="W" * 10, load=PARALLEL, changes=changes)) == limit
 
 
 def test_full_processors_explain_why_a_service_is_slow(course: Course) -> None:
