@@ -27,6 +27,7 @@ from collectors.errors import AbsentError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
 from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, queueing, sockets
+from collectors.linux.unix_sockets import parse_streams
 from collectors.machine import Missing, Page, Request, Wanted
 from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
@@ -346,6 +347,7 @@ TARGETS = (
         for name, parsers in PROC.items()
     ),
     FuzzTarget("tc", _texts(queueing.parse_disciplines), like=("tc/*.txt",)),
+    FuzzTarget("unix-streams", _texts(lambda text: parse_streams(text, 16)), like=("unix/*.txt",)),
     FuzzTarget("far-shell", _far),
     FuzzTarget("configurations", _configurations),
     FuzzTarget("includes", _includes),
