@@ -26,6 +26,16 @@ class MemoryGroup:
     def launcher(self) -> list[str]:
         return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(self.directory)]
 
+    def moved_kb(self) -> float:
+        """What its processes have in swap, and a page for each time that one had to be read: a difference of two is the
+        group's own swap traffic at least. The counters of the machine are no measure of that: some kernels page out
+        what nobody uses by themselves, as soon as there is swap (DAMON)."""
+        lines = (line.split() for line in (self.directory / "memory.stat").read_text().splitlines())
+        stat = {words[0]: int(words[1]) for words in lines}
+        current = self.directory / "memory.swap.current"  # version 2
+        swapped = int(current.read_text()) if current.exists() else stat["swap"]
+        return (swapped + stat["pgmajfault"] * os.sysconf("SC_PAGE_SIZE")) / 1024
+
 
 @contextlib.contextmanager
 def memory_group(limit_mb: int) -> Generator[MemoryGroup]:
