@@ -17,6 +17,8 @@ import pytest
 from packaging.requirements import Requirement
 
 import loadtop
+from loadtop.cli.options.completion import script
+from loadtop.cli.options.man_pages import man_pages
 from loadtop.cli.options.table import TOPICS
 
 ROOT = Path(__file__).parents[2]
@@ -116,10 +118,15 @@ def _link(distribution: importlib.metadata.Distribution, site_packages: Path) ->
         (site_packages / top).symlink_to(Path(str(distribution.locate_file(top))))
 
 
-def test_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+def test_holds_the_three_packages_what_belongs_to_share_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"loadtop", "collectors", "tui", f"loadtop-{loadtop.__version__}.dist-info"}
+    assert tops == {
+        "loadtop",
+        "collectors",
+        "tui",
+        *(f"loadtop-{loadtop.__version__}.{end}" for end in ("data", "dist-info")),
+    }
     assert {f"{package}/py.typed" for package in ("loadtop", "collectors", "tui")} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert {
@@ -162,6 +169,17 @@ def test_help_shows_every_command(environment: Path, tmp_path: Path) -> None:
     done = run(environment, tmp_path, "--help")
     assert done.returncode == 0
     assert all(f"loadtop {command}" in done.stdout for command in ("watch", "demo", "replay", "report", "sessions"))
+
+
+def test_manual_pages_and_completion_are_where_programs_look_for_them(environment: Path) -> None:
+    share = environment / "share"
+    assert {page.name: page.read_text(encoding="utf-8") for page in (share / "man" / "man1").iterdir()} == man_pages()
+    for shell, place in (
+        ("bash", "bash-completion/completions/loadtop"),
+        ("zsh", "zsh/site-functions/_loadtop"),
+        ("fish", "fish/vendor_completions.d/loadtop.fish"),
+    ):
+        assert (share / place).read_text(encoding="utf-8") == script(shell)
 
 
 def test_has_the_topics_of_help(wheel: Path, environment: Path, tmp_path: Path) -> None:
