@@ -15,9 +15,10 @@ from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import print_report, write_json, write_page
 from loadtop.i18n import language, pad, plain, rendered, tr
 from loadtop.recording.container import NoSessionError, SessionError
-from loadtop.recording.library import SUFFIX, age, chosen, directory, recordings, remove, rename
+from loadtop.recording.library import SUFFIX, age, chosen, recordings, remove, rename
 from loadtop.recording.player import SessionPlayer
 from loadtop.recording.reader import Session, result_of
+from loadtop.recording.state import directory
 
 
 def main(options: Options) -> None:

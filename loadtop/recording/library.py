@@ -12,6 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from loadtop.recording.container import SessionError
+from loadtop.recording.state import directory
 
 SUFFIX = ".loadtop"
 
@@ -20,19 +21,6 @@ SHARED_FIRST, SHARED_SIZE = 0x40000002, 510
 
 _AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([smhdw])", re.ASCII)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-
-
-def directory() -> Path:
-    """``$XDG_STATE_HOME/loadtop``, or ``~/.local/state/loadtop`` (XDG Base Directory Specification 0.8). The current
-    directory stands for a home that is not known, as in a container without ``HOME`` and without an entry in passwd."""
-    given = os.environ.get("XDG_STATE_HOME", "")
-    if given.startswith("/"):
-        return Path(given) / "loadtop"
-    try:
-        home = Path.home()
-    except RuntimeError:
-        home = Path.cwd()
-    return home / ".local" / "state" / "loadtop"
 
 
 def default_path(target_host: str, now: float) -> Path:

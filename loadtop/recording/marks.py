@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from loadtop.recording.library import directory
+from loadtop.recording.state import directory
 
 SUFFIX = ".marks"
 

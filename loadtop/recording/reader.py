@@ -24,6 +24,7 @@ from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording import codec, container
 from loadtop.recording.codec import DamagedError
 from loadtop.recording.container import SessionError, SessionMeta, checksum
+from loadtop.recording.state import signature
 
 Data = TypeVar("Data")
 
@@ -185,14 +186,15 @@ class Session(AbstractContextManager["Session"]):
         return [(at, text) for _, at, texts in self._events("mark", tuple[str, ...]) for text in texts]
 
     def stored_totals(self, program: str) -> bytes | None:
-        """Return the totals that this program kept of all frames; ``None`` where there are none or any frame is
-        damaged, for which the whole file is read."""
+        """Return the totals that this program kept of all frames for this user; ``None`` where there are none or any
+        frame is damaged, for which the whole file is read."""
         try:
             row = self._connection.execute("SELECT * FROM totals ORDER BY frame DESC LIMIT 1").fetchone()
             if row is None:
                 return None
             frame, maker, crc, data = msgspec.convert(row, tuple[int, str, int, bytes])
-            if maker != program or frame != self.count or crc != checksum(frame, maker, data=data):
+            signed = f"{program} {signature(program, frame, data)}"
+            if maker != signed or frame != self.count or crc != checksum(frame, maker, data=data):
                 return None
             number = 1
             while number <= frame:
@@ -302,7 +304,8 @@ def _intervals(first: int, last: int) -> str:
 def result_of(session: Session) -> RunResult:
     """The result of the recorded test: the one that was kept when it ended, or that of all its frames.
 
-    Only the program that wrote it takes it as it is. Any other version, or other code, reads the frames.
+    Only the program that wrote it takes it as it is, for the user for whom it was written. Any other version, or other
+    code, and other users, read the frames.
     """
     stored = session.stored_totals(program())
     if stored is not None:

@@ -15,6 +15,7 @@ from loadtop.model import LoadState
 from loadtop.model.secrets import blanked
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import CreationError, SessionMeta, checksum, create, reason
+from loadtop.recording.state import signature
 
 QUEUE = 120  # intervals that may wait for the thread, while the disk does not answer; then the newest are dropped
 PATIENCE = 3600  # intervals that are kept while the file cannot be written; they are written as soon as it can be
@@ -90,8 +91,8 @@ class Writer:
 
         stored = json.dumps(blanked(result.as_data())).encode()
         if len(stored) <= codec.MAX_TOTALS:
-            row = (self._number, program())
             data = codec.compress(stored)
+            row = (self._number, f"{program()} {signature(program(), self._number, data)}")
             self._rows.append(("totals", (*row, checksum(*row, data=data), data)))
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtop.recording import library
+from loadtop.recording.state import directory
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.php_fpm import FpmFactory
 from tests.servers.reference import Reference, summary
@@ -34,7 +34,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def state() -> Path:
     """Where recordings go, in a directory of the test's own."""
-    return library.directory()
+    return directory()
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from loadtop.recording import codec
 from loadtop.recording.container import SessionError, checksum, connect_reader
 from loadtop.recording.library import recordings
 from loadtop.recording.reader import MAX_NOTES, Session, program
+from loadtop.recording.state import signature
 from tests.unit.recording.made import moments, record
 
 MEMORY_KB = 50_000
@@ -58,8 +59,9 @@ def put_frames(path: Path, *messages: bytes) -> None:
 
 
 def put_totals(path: Path, content: bytes) -> None:
+    """As the user's own, which are looked into."""
     data = zstandard.compress(content)
-    row = (20, program())
+    row = (20, f"{program()} {signature(program(), 20, data)}")
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("DELETE FROM totals")
         database.execute("INSERT INTO totals VALUES (?, ?, ?, ?)", (*row, checksum(*row, data=data), data))

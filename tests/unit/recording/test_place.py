@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.recording.library import default_path, directory
+from loadtop.recording.library import default_path
+from loadtop.recording.state import directory
 
 NOW = time.mktime((2026, 1, 31, 12, 0, 5, 0, 0, -1))
 

@@ -15,10 +15,12 @@ from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot, snapshots
 from loadtop.recording import reader as reader_file
+from loadtop.recording import state
 from loadtop.recording.codec import decompress
 from loadtop.recording.container import SessionMeta, checksum
 from loadtop.recording.reader import Session, program, result_of
 from loadtop.recording.recorder import Recorder
+from loadtop.recording.state import signature
 from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
@@ -124,11 +126,38 @@ def test_without_totals_that_are_whole_the_frames_are_read(
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"figures": 1}', b"[" * 100_000])
 def test_totals_that_are_none_are_left_aside(recording: Path, said: tuple[Any, ...], content: bytes) -> None:
     data = zstandard.compress(content)
-    crc = checksum(150, program(), data=data)
+    maker = f"{program()} {signature(program(), 150, data)}"
     with closing(sqlite3.connect(recording)) as connection, connection:
-        connection.execute("UPDATE totals SET data = ?, crc = ?", (data, crc))
+        row = (data, maker, checksum(150, maker, data=data))
+        connection.execute("UPDATE totals SET data = ?, program = ?, crc = ?", row)
     with Session(recording) as session:
         assert result_of(session).as_data() == said[0], "of which reports are made"
+
+
+@pytest.mark.parametrize("end", ["", " ", f" {'0' * 32}"])
+def test_totals_of_somebody_else_are_left_aside(recording: Path, said: tuple[Any, ...], end: str) -> None:
+    """All else of them is right: they would be taken as they are, and can say anything."""
+    with closing(sqlite3.connect(recording)) as connection, connection:
+        (data,) = connection.execute("SELECT data FROM totals").fetchone()
+        maker = program() + end
+        row = (maker, checksum(150, maker, data=data))
+        connection.execute("UPDATE totals SET program = ?, crc = ?", row)
+    with Session(recording) as session:
+        assert not stored(session)
+        assert result_of(session).as_data() == said[0]
+
+
+def test_the_key_is_made_once_and_for_its_owner_alone() -> None:
+    path = state.directory() / state.KEY
+    path.unlink(missing_ok=True)
+    state.own_key.cache_clear()
+    first = signature("a", 1, b"")
+    assert path.stat().st_mode & 0o777 == 0o600
+    state.own_key.cache_clear()
+    assert signature("a", 1, b"") == first
+    path.write_bytes(b"")
+    state.own_key.cache_clear()
+    assert signature("a", 1, b"") != first, "where none is kept, one of the process"
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM block WHERE first = 129", "UPDATE block SET crc = crc + 1"])
