@@ -8,7 +8,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from collectors.errors import FetchError
@@ -97,8 +97,7 @@ class _Link:
         try:
             with self._used:
                 if self._connection is None or self._channel is None:
-                    self._channel = _connected(self._place)
-                    self._handle = self._channel.dup()
+                    self._channel = self._connected()
                     self._connection = self._login(self._channel)
                 self._channel.left = _MOST_BYTES
                 rows = [row for statement in statements for row in self._connection.rows(statement)[:_MOST_ROWS]]
@@ -106,6 +105,22 @@ class _Link:
         finally:
             if self._is_cut:
                 self._close()
+
+    def _connected(self) -> Channel:
+        problem: OSError | None = None
+        for family, address in _places(self._place):
+            channel = Channel(family)
+            channel.settimeout(CONNECT_S)
+            self._handle = channel.dup()
+            try:
+                channel.connect(address)
+            except OSError as error:
+                channel.close()
+                self._handle.close()
+                problem = error
+            else:
+                return channel
+        raise problem or OSError("no such name")
 
     def cut(self) -> None:
         self._is_cut = True
@@ -127,22 +142,14 @@ class _Link:
             self._used.release()
 
 
-def _connected(place: str) -> Channel:
+def _places(place: str) -> Iterable[tuple[socket.AddressFamily, str | tuple[Any, ...]]]:
+    """The families and addresses of a place: a name can have several."""
     if place.startswith("/"):
-        channel = Channel(socket.AF_UNIX)
-        try:
-            channel.settimeout(CONNECT_S)
-            channel.connect(place)
-        except OSError:
-            channel.close()
-            raise
-        return channel
+        return ((socket.AF_UNIX, place),)
     address = host_and_port(place)
     if address is None:
         raise FetchError("not an address: HOST:PORT or the path of a socket")
-    channel = Channel(fileno=socket.create_connection(address, CONNECT_S).detach())
-    channel.settimeout(CONNECT_S)
-    return channel
+    return ((found[0], found[4]) for found in socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
 
 
 def _line(row: Sequence[object]) -> str:

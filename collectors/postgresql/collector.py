@@ -82,7 +82,8 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
 
     def refusal(self, error: Exception) -> FetchError | None:
         if _code(error) not in _DENIED:
-            return None
+            said = _said(error, "M")
+            return FetchError("PostgreSQL refuses: {error}", error=short(str(said), LONGEST_TEXT)) if said else None
         return FetchError(
             "PostgreSQL denies the login: write the password into ~/.pgpass and name the server with {option}, or"
             " create a role with this user's name for its unix socket",
@@ -131,8 +132,13 @@ class _Connection:
 
 
 def _code(error: Exception) -> object:
+    return _said(error, "C")
+
+
+def _said(error: Exception, field: str) -> object:
+    """A field of the server's error response: ``C`` is its code, ``M`` its message."""
     told = error.args[0] if error.args else None
-    return cast("dict[str, object]", told).get("C") if isinstance(told, dict) else None
+    return cast("dict[str, object]", told).get(field) if isinstance(told, dict) else None
 
 
 def parse_page(page: Page) -> PostgresqlStatus:

@@ -69,7 +69,7 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
 
 def question(password: str) -> bytes:
     """The commands, after one with the password if there is one."""
-    secret = password.encode()
+    secret = password.encode("utf-8", "surrogateescape")
     auth = b"*2\r\n$4\r\nAUTH\r\n$%d\r\n%b\r\n" % (len(secret), secret) if secret else b""
     return auth + b"INFO\r\nSLOWLOG LEN\r\nQUIT\r\n"
 

@@ -1,8 +1,10 @@
 """A connection that is kept open, asked in a thread, cut, and left alone after a failure."""
 
 import asyncio
+import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -121,6 +123,23 @@ async def test_silence_ends_with_its_time_and_the_thread_with_it(server: Server)
     assert await session.ask(("one",)) == "a\t1\n" * 2  # by a new connection, in that thread or another
     assert threading.active_count() <= before + 4
     session.cut()
+
+
+async def test_a_connection_that_is_not_answered_is_given_up_with_its_thread() -> None:
+    """What is on its way when loadtop ends does not delay that."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as waiting:
+        address = full.getsockname()
+        for _ in range(4):  # then its queue has no place for another
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(address)
+        session = session_to(f"{address[0]}:{address[1]}")
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await session.ask(("one",))
+        await asyncio.get_running_loop().shutdown_default_executor()
+        assert time.monotonic() - began < sql_session.CONNECT_S / 2
 
 
 async def test_a_server_that_fails_is_left_alone_for_a_while(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
