@@ -9,6 +9,7 @@ from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.i18n import Translatable, figure, pad, plain, tr
+from loadtop.reports.tables import place_title
 from loadtop.reports.text import wrapped
 from loadtop.servers.registry import KINDS
 
@@ -17,6 +18,7 @@ NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WIDE, NARROW = 24, 10  # cells of the columns: the names of the metrics, and a value
 TELLING = frozenset({"better", "worse", "higher", "lower"})
 CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "worse than A"}
+LEAST_SHIFT, MOST_SHIFTS = 0.05, 3  # share of the mean time from which a change of a part is told; how many are
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})
 """Numbers of a machine that are shown also where they do not differ."""
 
@@ -75,11 +77,35 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
                 yield f"{told}, {tr(change.direction)}"
             elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
                 yield f"{told}: {_shortness(row, number)}"
+        yield from shifts_of(comparison.runs[0].summary["breakdown"], run.summary["breakdown"])
         first, then = _limit(comparison.runs[0]), _limit(run)
         if first == then:
             yield f"   {tr('the same limit')}: {tr(first)}"
         else:
             yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=tr(first), then=tr(then))}"
+
+
+def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
+    """Where the mean time of a request changed most: of each part, in ms. Parts that one run did not measure are left
+    out, as is what changed by less than a share of the longer mean."""
+    if before is None or after is None or before["parts"] is None or after["parts"] is None:
+        return
+    first, then = ({_place(part): part for part in run["parts"]} for run in (before, after))
+    unknown = {part["part"] for run in (before, after) for part in run["parts"] if part["ms"] is None}
+    shifts: list[tuple[float, str]] = []
+    for place in sorted({**first, **then}, key=str):
+        if place[0] not in unknown:
+            a, b = ((run[place]["ms"] if place in run else 0.0) for run in (first, then))
+            shifts.append((b - a, place_title(then.get(place) or first[place])))
+    shifts.append((after["unexplained_ms"] - before["unexplained_ms"], tr("not explained")))
+    least = LEAST_SHIFT * max(before["mean_ms"], after["mean_ms"])
+    for ms, title in sorted(shifts, key=lambda shift: -abs(shift[0]))[:MOST_SHIFTS]:
+        if abs(ms) >= least and ms:
+            yield f"   {tr('time of a request')}: {'+' if ms > 0 else '-'}{figure(round(abs(ms), 1))} ms {title}"
+
+
+def _place(part: Json) -> tuple[str, str | None, str | None]:
+    return part["part"], part["host"], part["name"]
 
 
 def _values(row: Row, run: int) -> str:

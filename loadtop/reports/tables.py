@@ -145,12 +145,16 @@ def _of_breakdown(found: Json | None) -> Table:
 
 def part_title(part: Json) -> str:
     """A part of the breakdown in words: ``asks mysql 10.0.0.5:3306 (41 times)``, ``on CPU apache``."""
-    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), part["name"]]
-    words_of_it = " ".join(plain(word) for word in words if word)
     exchanges = part.get("exchanges")
     if exchanges is None:
-        return words_of_it
-    return tr("{part} ({times} times)", part=words_of_it, times=figure(round(exchanges, 1)))
+        return place_title(part)
+    return tr("{part} ({times} times)", part=place_title(part), times=figure(round(exchanges, 1)))
+
+
+def place_title(part: Json) -> str:
+    """The same without the number of exchanges."""
+    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), part["name"]]
+    return " ".join(plain(word) for word in words if word)
 
 
 def failure_classes(failures: Json) -> str:

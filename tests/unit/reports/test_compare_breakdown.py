@@ -1,0 +1,34 @@
+"""Which parts of the time of a request changed between two runs."""
+
+from typing import Any
+
+from loadtop.reports.compare import shifts_of
+
+
+def part(name: str, host: str | None = "web1", place: str | None = None, ms: float | None = 0.0) -> dict[str, Any]:
+    return {"part": name, "host": host, "name": place, "ms": ms}
+
+
+def breakdown(mean: float, unexplained: float, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {"mean_ms": mean, "unexplained_ms": unexplained, "parts": list(parts)}
+
+
+DATABASE = part("dependency", place="10.0.0.5:3306", ms=12.0) | {"kind": "mysql", "exchanges": 4.0}
+
+
+def test_the_largest_changes_are_told_first() -> None:
+    before = breakdown(40.0, 8.0, DATABASE, part("cpu", place="apache", ms=20.0))
+    after = breakdown(80.0, 8.5, DATABASE | {"ms": 50.0}, part("cpu", place="apache", ms=10.0), part("disk", ms=5.0))
+    assert list(shifts_of(before, after)) == [
+        "   time of a request: +38 ms asks mysql 10.0.0.5:3306",
+        "   time of a request: -10 ms on CPU apache",
+        "   time of a request: +5 ms disk",
+    ]
+
+
+def test_what_one_run_did_not_measure_is_not_compared() -> None:
+    before = breakdown(40.0, 40.0, part("dependency", None, ms=None))
+    after = breakdown(80.0, 30.0, DATABASE | {"ms": 50.0})
+    assert list(shifts_of(before, after)) == ["   time of a request: -10 ms not explained"]
+    assert list(shifts_of(None, after)) == []
+    assert list(shifts_of({**before, "parts": None}, after)) == []
