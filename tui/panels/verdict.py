@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
+from loadtop.diagnosis.breakdown import Breakdown
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, rendered, tr
 from loadtop.model import LoadState
@@ -16,6 +18,8 @@ from tui.widgets.panel import Panel
 
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}  # cells of a value with its unit, so that a changing number moves nothing
+
+LEAST_PART = 0.05  # share of the mean time from which a part is told
 
 NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold where each metric has a row of its own
 
@@ -96,6 +100,10 @@ class VerdictPanel(Panel):
                 titled(each.bottleneck, each.host if each.host != verdict.host else None) for each in verdict.symptoms
             )
             below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
+        parts = None if view.snapshot is None else _parts(view.snapshot.breakdown)
+        least = len(verdict.evidence) if verdict.bottleneck == NONE else 1
+        if parts and len(advice) + len(below) + 1 + least <= rows:
+            below[:0] = flow(parts, (Span("  "),), cells, 1)
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:
             reasons = [self._meter(item, verdict, view, cells) for item in verdict.evidence]
@@ -150,6 +158,25 @@ def _following(forecast: Forecast) -> str:
     rps, low, high = (f"{float(f'{value:.3g}'):.10g}" for value in (forecast.rps, forecast.low, forecast.high))
     name, where = titled(forecast.resource, None), on(forecast.host)
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
+
+
+def _parts(found: Breakdown | None) -> list[Line]:
+    """Where the time of the requests of the newest interval went, the largest part first; nothing where that is not
+    known. Parts below a share of the mean are left out."""
+    if found is None or found.shares is None or found.unexplained_ms is None or found.mean_ms <= 0:
+        return []
+    known = [
+        (" ".join((tr(PART_TITLES[share.part]), *(safe(word) for word in (share.kind, share.name) if word))), share.ms)
+        for share in found.shares
+        if share.ms is not None
+    ]
+    known.append((tr("not explained"), found.unexplained_ms))
+    known.sort(key=lambda part: -part[1])
+    told = [(words, ms) for words, ms in known if ms >= LEAST_PART * found.mean_ms]
+    if not any(words != tr("not explained") for words, _ in told):
+        return []
+    head = line(Span(tr("time of a request: "), Role.DIM), Span(f"{quantity(found.mean_ms, 'ms')}", Role.VALUE), " =")
+    return [head, *(line(f"{words} ", Span(f"{100 * ms / found.mean_ms:.0f} %", Role.VALUE)) for words, ms in told)]
 
 
 def _over(view: View) -> bool:
