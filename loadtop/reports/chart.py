@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from math import floor, log10
+from math import ceil, floor, log10
 
 from loadtop.i18n import clock, figure, plain, tr
 from loadtop.reports.tables import stretch
@@ -135,8 +135,9 @@ def _grid(axis: Axis, top: float) -> Iterator[str]:
         y = _y(share * top, top)
         yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{share * top:g}</text>'
-    step = next((step for step in _STEPS if axis.end / step <= 12), 86400)
-    for at in range(0, int(axis.end) + 1, step):  # eight to sixteen of them
+    days = 86400 * ceil(axis.end / 86400 / 12)
+    step = next((step for step in _STEPS if axis.end / step <= 12), days)
+    for at in range(0, int(axis.end) + 1, step):  # at most 13 of them, however long the test claims to be
         x = axis.x(at)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{BOTTOM}" y2="{BOTTOM + 4}"/>'
         anchor = "middle" if x < RIGHT - 25 else "end"

@@ -17,6 +17,8 @@ from loadtop.reports.tables import Table, limit_of, model_of, shape, tables, tit
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
 
+MOST_MARKS = 500  # that are drawn, in each chart: more would hide it. The table has all
+
 HELP = (
     "Point at a chart, or choose them with the tab key: ← → move, v and m go to the next limit and mark, Esc ends it."
 )
@@ -32,7 +34,8 @@ def html(result: RunResult) -> str:
     words = shlex.join(["loadtop", *result.command_line])
     charts = list(_charts(result))
     times = result.series.at
-    axis = Axis(times, times[-1] if times else 0.0, [(mark["at_s"], mark["text"]) for mark in figures["marks"]])
+    marks = [(mark["at_s"], mark["text"]) for mark in figures["marks"][:MOST_MARKS]]
+    axis = Axis(times, times[-1] if times else 0.0, marks)
     spans = [
         (span["from_s"], span["to_s"], plain(limit_of(span["bottleneck"], span["host"])))
         for span in figures["timeline"]

@@ -24,6 +24,8 @@ INVALID = ("generator", "client-ports", "client-files")  # generator limits that
 TUNE = ("tune",)  # how the command line of a sweep begins
 STEP_INTERVALS = 60  # newest intervals of a step that are kept to look for the knee; tune bounds its steps itself
 
+MOST_MARKS = 10_000  # of a test: one every 9 s for a day
+
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
@@ -109,7 +111,7 @@ class Totals:
         frame, load, before = snapshot.measured.frame, snapshot.load, self.load.last
         if self.started is None:
             self.started = frame.wall - frame.at
-        self._marks += [(frame.at, text) for text in frame.marks]
+        self._marks += [(frame.at, text) for text in frame.marks[: MOST_MARKS - len(self._marks)]]
         self._settings.add(snapshot)
         self._series.add(snapshot)
         counted = counts(load, before)

@@ -10,11 +10,12 @@ import pytest
 from loadtop.analysis.totals import series as series_module
 from loadtop.analysis.totals.series import POINTS, SeriesTotals
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
-from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.analysis.totals.totals import MOST_MARKS, RunResult, Totals
 from loadtop.i18n import verbatim
 from loadtop.model import Latencies
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports.chart import Axis, Chart, Ink, drawn
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown, tables
 from tests.unit.known import known
@@ -194,3 +195,20 @@ def test_reports_are_in_the_language_spoken(result: RunResult, japanese: None) -
     english = [head for head in heads if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,}", head.partition("://")[0])]
     assert len(heads) > 12
     assert english == []
+
+
+def test_an_axis_has_few_ticks_however_long_a_test_claims_to_be() -> None:
+    chart = Chart("cpu", "%", (Ink("0-cpu", "cpu", (1.0, 2.0), "a"),))
+    for end in (0.0, 1.0, 12.5, 86_400.0, 1e6, 1e9):
+        assert drawn(chart, Axis((0.0, end), end)).count("<text") <= 3 + 13, end
+
+
+def test_thousands_of_marks_make_no_page_that_is_too_large(snapshots: list[Snapshot]) -> None:
+    """A frame of 64 kB, which a recording that somebody made can repeat, has 32,000 of them."""
+    totals = Totals("http://web1/")
+    for snapshot in snapshots[:3]:
+        frame = replace(snapshot.measured.frame, marks=("m",) * 8000)
+        totals.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
+    result = totals.result()
+    assert len(result.summary["marks"]) == MOST_MARKS
+    assert len(html(result)) < 5_000_000
