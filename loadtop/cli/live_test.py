@@ -77,6 +77,14 @@ class LiveTest:
             closing.callback(marks.close)
             recording = "" if recorder is None or recorder.problem else str(recorder.path)
 
+            if options.openmetrics is not None:
+                from loadtop.cli.metrics_server import MetricsServer
+
+                server = MetricsServer(lambda: self.totals.url)
+                await server.start(*options.openmetrics)
+                closing.push_async_callback(server.close)
+                self.sinks.append(server.take)
+
             async def monitor() -> Monitor:
                 from loadtop.cli.allocator import return_memory
 

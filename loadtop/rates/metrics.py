@@ -98,6 +98,9 @@ _PERCENTAGES = (50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9, 99.99)
 PERCENTILES = {f"p{percent:g}".replace(".", "_"): percent for percent in _PERCENTAGES}
 """The percentage by the name in JSON: ``p50``, ``p99_9``."""
 
+TIMES_OF_REQUESTS = (*PERCENTILES, "max")
+"""The names of metrics of the load that are response times, in ms."""
+
 LOAD_METRICS = (
     Metric("rps", "requests", "/s", "higher", _rate("rps")),
     Metric("failed", "failed", "%", "lower", _rate("failed_share")),

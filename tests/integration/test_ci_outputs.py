@@ -1,13 +1,15 @@
-"""What a test writes for the program that runs it: test cases, and the page of a job."""
+"""What a test has for other programs: test cases, the page of a job, live metrics."""
 
 import asyncio
+import socket
 import subprocess
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from tests.junit import cases_of
-from tests.loads.program import loadtop
+from tests.loads.program import loadtop, started, wait_until
 from tests.loads.scripted import scripted
 from tests.servers.program import free_port
 
@@ -51,3 +53,37 @@ async def test_a_page_that_cannot_be_written_fails_no_test(tmp_path: Path, monke
     assert done.returncode == 1
     assert "cannot write to GITHUB_STEP_SUMMARY" in done.stderr
     assert (tmp_path / "cases.xml").exists()
+
+
+async def test_live_metrics_are_served_while_the_load_runs() -> None:
+    port = free_port()
+    words = ("--no-record", "-q", "--interval", "0.2", "-t", "20", "--openmetrics", str(port))
+    async with scripted(pause_s=0.01) as server:
+        with started(*words, f"{server.url}?token=hunter2") as program:
+            url = f"http://127.0.0.1:{port}/metrics"
+            await asyncio.to_thread(wait_until, lambda: 'loadtop_cpu_idle{host="local"}' in page(url))
+            text = page(url)
+            assert text.endswith("# EOF\n")
+            assert "loadtop_load_requests_total " in text
+            assert "hunter2" not in text
+            assert page(f"http://127.0.0.1:{port}/") == ""
+            program.terminate()
+            await asyncio.to_thread(program.wait, 20)
+
+
+def page(url: str) -> str:
+    """Empty where there is none."""
+    try:
+        with urlopen(url, timeout=5) as answer:
+            assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+            return str(answer.read(), "utf-8")
+    except OSError:
+        return ""
+
+
+def test_a_port_that_is_taken_is_said_before_anything_is_sent() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = loadtop("-n", "1", "--openmetrics", str(port), "http://127.0.0.1:9/")
+    assert done.returncode == 4
+    assert done.stderr == f"loadtop: --openmetrics: cannot listen on 127.0.0.1 port {port}: Address already in use\n"

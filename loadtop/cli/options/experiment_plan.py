@@ -18,7 +18,8 @@ from loadtop.generator.plan import PlanError, Target
 REPLACED_OPTIONS = {
     "-c": "concurrencies", "--concurrency": "concurrencies", "--rate": "rates", "-t": "time", "--time": "time",
     "-n": "requests", "--requests": "requests", "--warmup": "warmup", "--steps": "concurrencies",
-    "--json": "--out", "--record": "--out", "--no-record": "--out", "--html": "--out", "--urls": "[urls]",
+    "--json": "--out", "--record": "--out", "--no-record": "--out", "--html": "--out", "--junit": "--out",
+    "--urls": "[urls]",
 }  # fmt: skip
 """Options of a load test that have a key in the plan, or cannot be used there."""
 

@@ -68,6 +68,18 @@ def output_file(word: str) -> Path:
     return Path(word)
 
 
+def listening_place(word: str) -> tuple[str, int]:
+    """Where to listen: on loopback unless there is an address."""
+    address, _, port = word.rpartition(":")
+    try:
+        number = int(port)
+    except ValueError:
+        number = -1
+    if not 0 < number < 65536:
+        raise ValueError("PORT or ADDRESS:PORT")
+    return address.strip("[]") or "127.0.0.1", number
+
+
 def is_ssh_place(place: str) -> bool:
     """Whether it is ``ssh://[USER@]HOST[:PORT]`` with a valid port."""
     return _has_port(_SSH_PLACE.fullmatch(place))
