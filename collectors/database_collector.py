@@ -14,8 +14,8 @@ _MOST_CANDIDATES = 6
 
 
 class DatabaseCollector(ServerCollector[R]):
-    """A subclass has :meth:`fetch` and :meth:`records`. A password is sent only to a server that the user named, or at
-    one of ``sockets``: anyone can start a process with the name of a server."""
+    """A subclass has :meth:`fetch` and :meth:`records`. A password is sent only to a server that the user named, or to
+    one of ``sockets`` of this machine: anyone can start a process with the name of a server."""
 
     port: ClassVar[int]
     sockets: ClassVar[tuple[str, ...]] = ()  # in directories that only root and the server's own user can write
@@ -25,9 +25,9 @@ class DatabaseCollector(ServerCollector[R]):
         """The address without ``unix:`` before the path of a socket."""
         return url.removeprefix("unix:")
 
-    def is_trusted(self, address: str) -> bool:
-        """Whether a password may be sent there."""
-        return address in self.given or address in self.sockets
+    async def is_trusted(self, address: str) -> bool:
+        """Whether a password may be sent there. Raises :class:`~collectors.errors.FetchError`."""
+        return address in self.given or (address in self.sockets and await self.machine.reach(address) == address)
 
     @staticmethod
     def telling(refused: Sequence[ReadError]) -> ReadError:

@@ -36,8 +36,9 @@ class SqlCollector(DatabaseCollector[R]):
         self._sessions: dict[str, Session] = {}
         self._user = ""
 
-    def login(self, library: ModuleType, address: str, user: str) -> Login:
-        """How to log in at this address. ``user`` is the user that the machine takes us for. May read files."""
+    def login(self, library: ModuleType, address: str, user: str, *, trusted: bool) -> Login:
+        """How to log in at this address, with a password only if it is ``trusted``. ``user`` is the user that the
+        machine takes us for. May read files."""
         raise NotImplementedError
 
     def refusal(self, error: Exception) -> FetchError | None:
@@ -87,7 +88,8 @@ class SqlCollector(DatabaseCollector[R]):
         except TransportError as error:
             raise FetchError(error.message) from None
         place = await self.machine.reach(address)
-        return place, await asyncio.to_thread(self.login, library, address, self._user)
+        trusted = await self.is_trusted(address)
+        return place, await asyncio.to_thread(self.login, library, address, self._user, trusted=trusted)
 
 
 async def user_of(machine: Machine) -> str:

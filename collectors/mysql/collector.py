@@ -71,8 +71,8 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
         f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({_names(_SETTINGS)})",
     )
 
-    def login(self, library: ModuleType, address: str, user: str) -> Login:
-        account = option_file_account() if self.is_trusted(address) else ("", "")
+    def login(self, library: ModuleType, address: str, user: str, *, trusted: bool) -> Login:
+        account = option_file_account() if trusted else ("", "")
         through_socket = address.startswith("/")
 
         def log_in(channel: Channel) -> Connection:

@@ -70,8 +70,7 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
     package = "pg8000"
     statements = (STATEMENT,)
 
-    def login(self, library: ModuleType, address: str, user: str) -> Login:
-        trusted = self.is_trusted(address)
+    def login(self, library: ModuleType, address: str, user: str, *, trusted: bool) -> Login:
         account = account_for(address, user) if trusted else Account(user)
         encrypt = trusted and not address.startswith("/")
 

@@ -52,7 +52,7 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
     sockets = ("/run/redis/redis-server.sock", "/run/redis/redis.sock", "/run/valkey/valkey.sock")
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        password = os.environ.get(PASSWORD, "") if self.is_trusted(url) else ""
+        password = os.environ.get(PASSWORD, "") if await self.is_trusted(url) else ""
         began = time.perf_counter()
         answer = await self.machine.ask(url, question(password), timeout_s)
         return Page(url, 200, answer.decode("latin-1"), time.perf_counter() - began)  # its lengths are of bytes

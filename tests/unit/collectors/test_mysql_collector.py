@@ -140,18 +140,18 @@ class Library:
 
 
 @pytest.mark.parametrize(
-    ("given", "address", "password", "secure"),
+    ("address", "trusted", "password", "secure"),
     [
-        ((ADDRESS,), ADDRESS, "Hu5h", False),
-        ((), ADDRESS, "", False),
-        ((), SOCKET, "Hu5h", True),
-        ((), "/tmp/mysql.sock", "", True),  # noqa: S108 - anyone can listen there
+        (ADDRESS, True, "Hu5h", False),
+        (ADDRESS, False, "", False),
+        (SOCKET, True, "Hu5h", True),
+        (SOCKET, False, "", True),
     ],
 )
-def test_who_gets_the_password(given: tuple[str, ...], address: str, password: str, secure: bool) -> None:
+def test_who_gets_the_password(address: str, trusted: bool, password: str, secure: bool) -> None:
     (Path.home() / ".my.cnf").write_text("[client]\nuser=watcher\npassword=Hu5h\n")
     library: Any = Library()
-    connection = collector_of(*given).login(library, address, "alice")(cast("Any", "channel"))
+    connection = collector_of().login(library, address, "alice", trusted=trusted)(cast("Any", "channel"))
     assert library.options["password"] == password
     assert library.options["user"] == ("watcher" if password else "alice")
     assert (library.options["secure"], library.options["ssl_disabled"]) == (secure, secure)

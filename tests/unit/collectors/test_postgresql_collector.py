@@ -163,20 +163,20 @@ class Silent:
 
 
 @pytest.mark.parametrize(
-    ("given", "address", "password", "encrypted"),
+    ("address", "trusted", "password", "encrypted"),
     [
-        ((ADDRESS,), ADDRESS, "Hu5h", None),
-        ((), ADDRESS, "", False),
-        ((), SOCKET, "Hu5h", False),
-        ((), "/tmp/.s.PGSQL.5432", "", False),  # noqa: S108 - anyone can listen there
+        (ADDRESS, True, "Hu5h", None),
+        (ADDRESS, False, "", False),
+        (SOCKET, True, "Hu5h", False),
+        (SOCKET, False, "", False),
     ],
 )
 def test_who_gets_the_password(
-    monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], address: str, password: str, encrypted: bool | None
+    monkeypatch: pytest.MonkeyPatch, address: str, trusted: bool, password: str, encrypted: bool | None
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "Hu5h")
     library: Any = Library()
-    connection = collector_of(*given).login(library, address, "alice")(cast("Any", Silent()))
+    connection = collector_of().login(library, address, "alice", trusted=trusted)(cast("Any", Silent()))
     assert (library.options["user"], library.options["password"]) == ("alice", password)
     assert library.options["ssl_context"] is encrypted
     assert library.options["startup_params"]["default_transaction_read_only"] == "on"

@@ -147,6 +147,21 @@ async def test_where_it_is_asked_and_without_a_password(
     assert [address for address, question in machine.asked if b"Hu5h" in question] == list(RedisCollector.sockets)
 
 
+class Far(Asked):
+    """Its sockets are reached through others here."""
+
+    async def reach(self, address: str) -> str:
+        return f"/here{address}"
+
+
+async def test_a_socket_of_a_far_machine_gets_no_password_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSWORD, "Hu5h")
+    machine, (path, *_) = Far(()), RedisCollector.sockets
+    for collector in (collector_of(machine), collector_of(machine, path)):
+        await collector.fetch(path, 1.0)
+    assert [b"Hu5h" in question for _, question in machine.asked] == [False, True]
+
+
 async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "Hü5h")
     machine = Asked(())

@@ -199,7 +199,8 @@ async def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) 
     await collector.close()
 
 
-def log_in(*_: object) -> Login:
+def log_in(*_: object, trusted: bool) -> Login:
+    assert trusted
     return Lines
 
 
