@@ -28,10 +28,10 @@ LEAST_USED = 0.03  # the part of a resource that must be used for its demand to 
 FARTHEST = 10.0  # times the present throughput beyond which nothing is foretold
 ERRORS_PCT = 5.0  # failed requests cost something else than good ones
 
-MODEL_ERROR, CPU_ERROR = 0.08, 0.15
+MODEL_ERROR, CPU_ERROR = 0.08, 0.20
 """What the range has beside twice the standard error: costs that change with the load, from the laboratory's runs. A
-request takes about a tenth less of a processor that does not sleep between requests, and more where cores share what
-they have."""
+request takes up to a fifth less of a processor that does nothing else and does not sleep in between, and more where
+cores share what they have."""
 
 Key = tuple[str, str | None]
 

@@ -205,7 +205,7 @@ def test_only_what_is_always_there_beside_the_server_is_taken_for_its_own() -> N
     assert found is not None
     # 0.4 of two cores, and 0.1 that is always there; 0.1 comes and goes.
     assert found.rps == pytest.approx((2.0 - 0.1) / 0.5 * 100)
-    assert found.high == pytest.approx(found.rps * 1.15)
+    assert found.high == pytest.approx(found.rps * 1.2)
 
 
 def test_a_generator_has_a_processor_and_a_line() -> None:
