@@ -14,6 +14,7 @@ from loadtop.cli.recordings import opened
 from loadtop.i18n import plain
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording.reader import Session
+from loadtop.reports.export.hdr import hdr_log
 from loadtop.reports.export.sar import sar
 from loadtop.reports.export.tables import json_lines, write_csv, write_sqlite
 
@@ -21,8 +22,9 @@ SMALLEST, GREATEST = (60, 20), (400, 200)  # columns and rows of a film
 
 
 def main(options: Options) -> None:
-    if not (options.csv or options.jsonl or options.sqlite or options.sar or options.cast):
-        raise UsageError("say into what to export: --csv DIR, --jsonl FILE, --sqlite FILE, --sar or --cast FILE")
+    if not (options.csv or options.jsonl or options.sqlite or options.sar or options.cast or options.hdr):
+        formats = "--csv DIR, --jsonl FILE, --sqlite FILE, --sar, --hdr FILE or --cast FILE"
+        raise UsageError(f"say into what to export: {formats}")
     if options.jsonl == "-" and options.sar:
         raise UsageError("--jsonl - and --sar both write to standard output: give --jsonl a file, or call export twice")
     size = _size(options.size)
@@ -67,6 +69,9 @@ def _export(session: Session, options: Options, size: tuple[int, int]) -> None:
             )
         # Tabs in sar's first line stay.
         _print("\t".join(map(plain, line.split("\t"))) + "\n" for line in lines)
+    if options.hdr is not None:
+        with options.hdr.open("w", encoding="ascii") as file:
+            file.writelines(hdr_log(snapshots(session.frames()), session.meta.started))
     if options.cast is not None:
         asyncio.run(_cast(session, options.cast, size))
 

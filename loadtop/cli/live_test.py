@@ -14,7 +14,7 @@ from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileEr
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.table import Options
-from loadtop.cli.outputs import append_job_summary, write_json, write_junit, write_page
+from loadtop.cli.outputs import HdrFile, append_job_summary, write_json, write_junit, write_page
 from loadtop.generator.plan import Target
 from loadtop.i18n import plain, rendered, tr
 from loadtop.model import LoadSample, LoadState
@@ -77,6 +77,10 @@ class LiveTest:
             closing.callback(marks.close)
             recording = "" if recorder is None or recorder.problem else str(recorder.path)
 
+            if options.hdr is not None:
+                histograms = HdrFile(options.hdr)
+                closing.callback(histograms.close)
+                self.sinks.append(histograms.add)
             if options.openmetrics is not None:
                 from loadtop.cli.metrics_server import MetricsServer
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
@@ -15,6 +15,8 @@ from loadtop.i18n import english, plain
 if TYPE_CHECKING:
     from loadtop.analysis.fail_if import Outcome
     from loadtop.analysis.totals.totals import RunResult
+    from loadtop.pipeline.snapshot import Snapshot
+    from loadtop.reports.export.hdr import HdrLog
 
 
 def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
@@ -62,6 +64,36 @@ def write_junit(
         print(f"--junit: {file} has no test case, because there is no --fail-if", file=sys.stderr)
 
 
+class HdrFile:
+    """A log of HdrHistogram that grows with the test. An error while it runs ends the log, not the test, and is said
+    when that has ended. Raises FileError where the file cannot be opened."""
+
+    def __init__(self, file: Path) -> None:
+        with writing("the histograms", file):
+            self._opened = file.open("w", encoding="ascii", buffering=1)
+        self._log: HdrLog | None = None
+        self._problem = ""
+
+    def add(self, snapshot: "Snapshot") -> None:
+        from loadtop.reports.export.hdr import HdrLog
+
+        if self._problem:
+            return
+        try:
+            if self._log is None:
+                self._log = HdrLog(snapshot.measured.frame.wall - snapshot.at)
+                self._opened.write(self._log.head)
+            self._opened.write(self._log.rows(snapshot))
+        except OSError as error:
+            self._problem = f"loadtop: the histograms in {self._opened.name} end early: {error.strerror}"
+
+    def close(self) -> None:
+        with suppress(OSError):  # what could not be written is tried again
+            self._opened.close()
+        if self._problem:
+            print(plain(self._problem), file=sys.stderr)
+
+
 def append_job_summary(result: "RunResult") -> None:
     """Add the report to the page of a GitHub Actions job, where this is one. No test fails for that file's sake."""
     file = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -91,6 +123,7 @@ def check_writable(options: Options) -> None:
         (None if options.json == "-" else options.json, "the JSON summary"),
         (options.html, "the page"),
         (options.junit, "the test cases"),
+        (options.hdr, "the histograms"),
         (options.percentiles_csv, "the percentiles"),
         (options.gnuplot, "the times of requests"),
     ):

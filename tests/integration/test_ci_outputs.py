@@ -87,3 +87,15 @@ def test_a_port_that_is_taken_is_said_before_anything_is_sent() -> None:
         done = loadtop("-n", "1", "--openmetrics", str(port), "http://127.0.0.1:9/")
     assert done.returncode == 4
     assert done.stderr == f"loadtop: --openmetrics: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+
+
+async def test_histograms_of_a_test_are_those_of_its_recording(tmp_path: Path) -> None:
+    live, exported, recording = tmp_path / "live.hlog", tmp_path / "exported.hlog", tmp_path / "test.loadtop"
+    async with scripted(pause_s=0.01) as server:
+        words = ("-q", "-t", "1", "--interval", "0.25", "--hdr", str(live), "--record", str(recording), server.url)
+        done = await asyncio.to_thread(loadtop, *words)
+    assert done.returncode == 0, done.stderr
+    assert loadtop("export", "--hdr", str(exported), str(recording)).returncode == 0
+    rows = [[line for line in file.read_text().splitlines() if line[0] != "#"] for file in (live, exported)]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) >= 4

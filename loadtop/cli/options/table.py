@@ -239,6 +239,8 @@ class Options:
         "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition, repeatable=True)
     junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as JUnit XML, a test case each",
         output_file)
+    hdr: Path | None = OUTPUT.option("--hdr", "FILE", "write response times as a log of HdrHistogram", output_file,
+        commands=(*MEASURES, "export"))
     openmetrics: tuple[str, int] | None = OUTPUT.option("--openmetrics", "[ADDRESS:]PORT",
         "serve live metrics over HTTP, for Prometheus", types.listening_place)
     strict: bool = OUTPUT.option("--strict", "", "exit with 5 if the load generator was the bottleneck")
