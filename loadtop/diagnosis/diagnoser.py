@@ -42,6 +42,9 @@ MACHINE_VERDICTS = (
 )
 """Every verdict that is not of one kind of server: an invalid measurement first."""
 
+PART_OF_WAITING = (LOCK.name, DEPENDENCY.name)
+"""While too few requests wait there for it to be the limit, ``waiting`` may still be: for several locks, say."""
+
 SILENT_S = 2.0  # seconds without a sample of the machine under test from which nothing is called free
 
 NEWEST = 3
@@ -156,7 +159,12 @@ class Diagnoser:
         """The findings that hold after this frame and the one that is the limit."""
         now = self._assess(measured)
         now |= {(DEPENDENCY.name, host): found for host, found in self._dependencies.assess(measured).items()}
-        waiting = self._waiting.assess(measured, [each for each in now.values() if not each.yields])
+        others = [
+            found
+            for (name, _), found in now.items()
+            if not found.yields and (found.over or name not in PART_OF_WAITING)
+        ]
+        waiting = self._waiting.assess(measured, others)
         if waiting is not None:
             now[WAITING.name, None] = waiting
         for name, host in now:

@@ -144,8 +144,8 @@ CASES = [
         proven=queues, evidence="tcp.listen_overflows_s", advice="ListenBacklog",
     ),
     Case(
-        name="one lock", expected="waiting", build=lock(1), concurrency=12, proven=is_free, evidence="load.waiting_pct",
-        advice="a lock", quick=True,
+        name="one lock", expected="lock", build=lock(1), concurrency=12, proven=is_free, evidence="lock.waiting_pct",
+        advice="wait for the file lock", quick=True,
     ),
     Case(
         name="three locks", expected="waiting", build=lock(3), concurrency=24, proven=is_free,

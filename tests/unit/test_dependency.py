@@ -125,6 +125,12 @@ def test_processes_that_wait_for_one_file_are_the_lock(course: Course) -> None:
     assert "device fe:00 inode 9977858, which php-fpm8.2 (pid 26171) holds" in str(diagnosis.verdict.advice)
 
 
+def test_locks_of_which_each_has_too_few_leave_waiting(course: Course) -> None:
+    locks = {"locks": tuple(FileLock("flock", "fe:00", inode, 26171, "apache2", 4, None) for inode in (1, 2, 3))}
+    course.go_on(2, load=SERIAL_FIRST, changes=locked(0))
+    assert named(course.go_on(5, load=SERIAL, changes=locks)) == "waiting"
+
+
 def test_a_lock_of_a_php_session_is_told_by_its_path(course: Course) -> None:
     locks = locked(11, path="/var/lib/php/sessions/sess_1a2b")
     assert "Call session_write_close()" in str(course.go_on(5, load=SERIAL, changes=locks).verdict.advice)
