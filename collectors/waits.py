@@ -7,7 +7,7 @@ from collectors.linux import locks, peers
 from collectors.machine import Machine, Missing, Outcomes
 from collectors.places import port_of
 from collectors.request_path import RequestPath
-from loadtop.model import LOADTOP, OTHER, FileLock, HostSample, Outcome, Peers
+from loadtop.model import LOADTOP, OTHER, Cause, FileLock, HostSample, Outcome, Peers
 
 
 class Waits:
@@ -44,6 +44,8 @@ class Waits:
         clocks = peers.parse(self._text(peers.CLOCKS))
         if self._path.settled or self._path.asked:
             chosen = peers.at_places(clocks, self._path.asked)
+        elif peers.only_root_serves(clocks, self._tested):
+            raise AbsentError("whose connections these are may be read by root only", cause=Cause.ROOT)
         else:
             chosen = peers.of_users(clocks, self._tested, self._server_ports())
         return self._counters.update(clocks, chosen, self._path.listeners, self._path.own_services)

@@ -124,6 +124,12 @@ def of_users(clocks: Clocks, tested: Collection[int], servers: Collection[int]) 
     return {peering: n for peering, n in at_places(clocks, peers).items() if peering[1] in users}
 
 
+def only_root_serves(clocks: Clocks, tested: Collection[int]) -> bool:
+    """Whether all who accept at the tested ports are root: what they ask cannot be told by the user then."""
+    users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found}
+    return users == {_ROOT}
+
+
 class PeerCounters:
     """Follows the peers from the reading on in which they are first chosen: what was counted before is left out."""
 

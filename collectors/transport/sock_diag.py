@@ -9,7 +9,7 @@ import ipaddress
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -99,18 +99,23 @@ def listening_ports() -> frozenset[int]:
     return frozenset(int.from_bytes(each.port, "big") for family in FAMILIES for each in _dump(family, _LISTEN))
 
 
-def connections() -> Iterator[Connection]:
-    """The established connections of which the kernel tells clocks. Raises ``OSError`` as :func:`listeners` does."""
+def connections(served: Collection[int], accepted: Callable[[bytes, int, int], None]) -> Iterator[Connection]:
+    """The established connections of which the kernel tells clocks, without those at ``served`` ports: of these,
+    ``accepted`` gets the packed address, the port and the user. Raises ``OSError`` as :func:`listeners` does."""
     head = HEADER.size
     for message in messages(_REQUEST_OF_BOTH.pack(_ASK_INFO, _ESTABLISHED), 0, _BOTH_FAMILIES):
-        family, port, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
+        family, own, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
+        port = int.from_bytes(own, "big")
+        if port in served:
+            accepted(_plain(family, address), port, user)
+            continue
         at = head + _MESSAGE.size
         while at + _ATTRIBUTE.size <= len(message):
             length, kind = _ATTRIBUTE.unpack_from(message, at)
             if kind == _INFO and length >= _ATTRIBUTE.size + _CLOCKS.size:
                 yield Connection(
                     _plain(family, address),
-                    int.from_bytes(port, "big"),
+                    port,
                     _plain(family, remote_address),
                     int.from_bytes(remote_port, "big"),
                     user,

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 
 from collectors.linux.peers import MOST_PEERS
 from collectors.transport import sock_diag
@@ -68,15 +69,21 @@ class TcpClocks:
 
     def read(self) -> None:
         """Take one reading."""
+        accepted: set[tuple[Place, int]] = set()
+
+        def accept(address: bytes, port: int, user: int) -> None:
+            accepted.add(((address, port), user))
+
         try:
             self._look_at_ports()
-            found = list(sock_diag.connections())
+            found = list(sock_diag.connections(self._served, accept))
         except OSError as error:
             with self._lock:
                 self._problem = error
             return
         with self._lock:
             self._add(found)
+            self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
 
     def _look_at_ports(self) -> None:
         if time.monotonic() >= self._ports_due:
@@ -99,10 +106,6 @@ class TcpClocks:
         segments: dict[tuple[Place, Place], int] = {}
         for each in found:
             own, place = (each.address, each.port), (each.remote_address, each.remote_port)
-            if each.port in self._served:
-                if len(self._accepted) < MOST_PEERS:
-                    self._accepted.add((own, each.user))
-                continue
             if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
                 continue
             asked = self._asked[place, each.user]

@@ -33,6 +33,13 @@ def test_a_server_that_is_watched_itself_is_on_the_way() -> None:
     assert list(chosen) == [(Endpoint("10.0.0.5", 3306), 200)]
 
 
+def test_root_may_ask_anything() -> None:
+    by_root = peers.parse(CLOCKS.replace("10.0.0.1:80 33", "10.0.0.1:80 0"))
+    assert peers.only_root_serves(by_root, {80})
+    assert not peers.only_root_serves(peers.parse(CLOCKS), {80})
+    assert not peers.only_root_serves(peers.parse(CLOCKS), {81})
+
+
 def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
     counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
     assert counters.update(peers.parse(CLOCKS), {}, {}).peers == ()
