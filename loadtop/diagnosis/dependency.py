@@ -13,6 +13,7 @@ the service free. Pages that differ would look the same, so all must take about 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from loadtop.diagnosis.breakdown import SERVERS
 from loadtop.diagnosis.finding import Dependency
 from loadtop.diagnosis.response_times import LeastTime, at_work
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
@@ -34,6 +35,7 @@ EVENLY = 1.0  # times the time there: the 5th and the 95th percentile of all req
 LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
 LEAST_QUESTIONS = 1.5  # open questions that are a queue; our own
 CALM_PCT = 75.0  # percent of the CPU above which everything slows down; our own, as for ``waiting``
+LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
 ENOUGH = 5  # requests in an interval whose times say something; our own
 LOCKED_PART = 0.5  # of the open questions that wait for locks in the service; our own
 OLD = 2.0
@@ -107,7 +109,7 @@ class Dependencies:
         )
         slower = base is not None and ms > base.factor * base.ms
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
-        calm = all(map(_is_calm, measured.hosts))
+        calm = all(map(_is_calm, measured.hosts)) or (peer.watched and _computes_little(host, rps, mean_ms))
         evidence = [
             ("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: open questions / requests at work"),
         ]
@@ -172,6 +174,15 @@ def _peers(host: HostView) -> Iterator[PeerRates]:
 def _is_calm(host: HostView) -> bool:
     cpu = None if host.rates is None else host.rates.cpu
     return cpu is None or cpu.busy + (cpu.steal or 0.0) < CALM_PCT
+
+
+def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
+    """Whether the processes under test neither run nor wait for a CPU for much of a request: then strangers fill the
+    CPU, and do not slow the service down that is under test as well."""
+    groups = () if host.rates is None else host.rates.of_role(*SERVERS)
+    shares = [None if group.cpu is None or group.wait is None else group.cpu + group.wait for group in groups]
+    known = [share for share in shares if share is not None]
+    return len(known) == len(shares) and bool(known) and 10.0 * sum(known) / rps < LITTLE_PART * mean_ms
 
 
 def _advice(peer: PeerRates, working: int, ms: float, base: _Base | None) -> Message:

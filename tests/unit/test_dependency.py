@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from loadtop.diagnosis.dependency import Dependencies
 from loadtop.diagnosis.finding import Dependency
-from loadtop.model import FileLock, Latencies, Peer, Peers
+from loadtop.model import SERVICE, FileLock, Latencies, Peer, Peers, Role
 from loadtop.model.histogram import distribution
+from loadtop.rates.records import CpuShares, PeerRates
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
+from tests.unit.interval import group, host, measured
 
 READINGS = 5  # of the connections in each interval
 DATABASE = "10.0.0.5:3306"
@@ -144,3 +147,19 @@ def test_idle_workers_that_wait_for_the_mutex_of_apache_are_no_limit(course: Cou
     board = "W" * 3 + "_" * 7
     load = served(50, *[40.0] * 50, c=3)
     assert named(course.go_on(5, load=load, board=board, changes=locked(6, kind="posix"))) == "none"
+
+
+@pytest.mark.parametrize(("waits_pct", "over"), [(10.0, True), (90.0, True), (150.0, False), (None, False)])
+def test_strangers_that_fill_the_cpu_matter_only_where_the_server_waits_for_it(
+    waits_pct: float | None, over: bool
+) -> None:
+    """At 50 requests/s of 240 ms, 100 % of a core are 20 ms of each: a fifth of the time is 48 ms."""
+    peer = PeerRates("127.0.0.1:9001", None, 1, 5, 12.0, 11.0, 100.0, 50.0, watched=True)
+    service = group(100.0, name=SERVICE, role=Role.APPLICATION, wait=waits_pct)
+    full = host(cpu=CpuShares(99.0, 0, 0, 1.0, 0, 0, 0, 0), peers=(peer,), groups=(service,))
+    dependencies = Dependencies()
+    first = Latencies(distribution([20_000 * n for n in range(1, 13)]))
+    steady = Latencies(distribution([240_000] * 50))
+    dependencies.assess(measured(full, load={"latencies": first}, rps=50.0))
+    found = dependencies.assess(measured(full, load={"latencies": steady}, rps=50.0))
+    assert found["web1"].over is over
