@@ -159,12 +159,12 @@ class Diagnoser:
         """The findings that hold after this frame and the one that is the limit."""
         now = self._assess(measured)
         now |= {(DEPENDENCY.name, host): found for host, found in self._dependencies.assess(measured).items()}
-        others = [
+        full = [
             found
             for (name, _), found in now.items()
             if not found.yields and (found.over or name not in PART_OF_WAITING)
         ]
-        waiting = self._waiting.assess(measured, others)
+        waiting = self._waiting.assess(measured, full)
         if waiting is not None:
             now[WAITING.name, None] = waiting
         for name, host in now:
