@@ -119,7 +119,7 @@ class TcpClocks:
         self._segments = segments
 
     def _make_room(self, found: list[sock_diag.Connection]) -> None:
-        """Forget places that nobody is connected to, where there are too many to follow."""
+        """Forget places without a connection, if there are too many to follow."""
         if len(self._asked) < MOST_PEERS:
             return
         seen = {((each.remote_address, each.remote_port), each.user) for each in found}

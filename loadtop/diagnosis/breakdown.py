@@ -146,7 +146,7 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float) ->
 
 
 def _queues(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
-    """Connections that nobody has accepted yet, and requests that wait in a server for a worker."""
+    """Connections in accept queues, and requests that wait in a server for a worker."""
     tcp = None if host.sample is None else host.sample.tcp
     if tcp is not None and load.server is not None:
         port = load.server.port

@@ -24,7 +24,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A service that is asked: its address, and what it is (``mysql``, ``http``, ...) where that is recognised."""
+    """A service that is asked: its address, and what it is (``http``, ``ldap``, ...) where that is recognised."""
 
     address: str
     kind: str | None

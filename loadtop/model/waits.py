@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Peer:
     """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings`.
 
-    ``kind`` names the service where it is recognised (``mysql``, ``http``, ...). ``depth`` is 1 where the processes at
+    ``kind`` names the service where it is recognised (``http``, ``ldap``, ...). ``depth`` is 1 where the processes at
     the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
     and those on which data was sent later than received: a question is open. ``age_ms`` sums up how long ago each of
     these was sent, ``segments`` the data segments that were sent (a question usually is one). ``watched``: the

@@ -18,7 +18,7 @@ NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WIDE, NARROW = 24, 10  # cells of the columns: the names of the metrics, and a value
 TELLING = frozenset({"better", "worse", "higher", "lower"})
 CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "worse than A"}
-LEAST_SHIFT, MOST_SHIFTS = 0.05, 3  # share of the mean time from which a change of a part is told; how many are
+LEAST_SHIFT, MOST_SHIFTS = 0.05, 3  # the least change shown, as a share of the mean time; the most that are shown
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})
 """Numbers of a machine that are shown also where they do not differ."""
 

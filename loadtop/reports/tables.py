@@ -144,7 +144,7 @@ def _of_breakdown(found: Json | None) -> Table:
 
 
 def part_title(part: Json) -> str:
-    """A part of the breakdown in words: ``asks mysql 10.0.0.5:3306 (41 times)``, ``on CPU apache``."""
+    """A part of the breakdown in words: ``asks http 10.0.0.5:80 (41 times)``, ``on CPU apache``."""
     exchanges = part.get("exchanges")
     if exchanges is None:
         return place_title(part)

@@ -29,7 +29,7 @@ class MemoryGroup:
     def moved_kb(self) -> float:
         """What its processes have in swap, and a page for each time that one had to be read: a difference of two is the
         group's own swap traffic at least. The counters of the machine are no measure of that: some kernels page out
-        what nobody uses by themselves, as soon as there is swap (DAMON)."""
+        idle memory by themselves, as soon as there is swap (DAMON)."""
         lines = (line.split() for line in (self.directory / "memory.stat").read_text().splitlines())
         stat = {words[0]: int(words[1]) for words in lines}
         current = self.directory / "memory.swap.current"  # version 2

@@ -78,7 +78,7 @@ def test_a_full_pool_before_a_service_is_that_service_only_where_it_gets_slower(
 
 
 def test_a_pool_whose_pages_differ_is_the_pool(course: Course) -> None:
-    """Half of the pages ask nobody, so that the least time of a request says nothing of the service."""
+    """Half of the pages do not ask the service, so the least time of a request says nothing about it."""
     mixed = served(100, *[2.0, 240.0] * 50)
     begin(course, mixed, board="W" * 10)
     assert named(course.go_on(5, board="W" * 10, load=mixed, changes={"peers": asks(9.0)})) == "apache-workers"

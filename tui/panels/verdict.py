@@ -19,7 +19,7 @@ from tui.widgets.panel import Panel
 _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Role.BAD_BADGE}
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}  # cells of a value with its unit, so that a changing number moves nothing
 
-LEAST_PART = 0.05  # share of the mean time from which a part is told
+LEAST_PART = 0.05  # the least part shown, as a share of the mean time
 
 NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold where each metric has a row of its own
 

@@ -133,7 +133,7 @@ sub clocks {
     $rest = 2 if $rest > 2;
     $precise ? Time::HiRes::alarm($rest) : alarm($rest < 1 ? 1 : $rest);
 }
-# Whether there is room for another place: those that nobody is connected to are forgotten.
+# Whether there is room for another place: places without a connection are forgotten.
 sub room {
     return 1 if keys %connections < 256;
     my %places = map { (split / /)[-1], 1 } keys %segments;

@@ -1,38 +1,17 @@
 """PostgreSQL as a kind of server: a database whose sessions wait for locks, or for a connection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
-from loadtop.i18n import Message, Text, listed, mean_figure, plain, tr
+from loadtop.i18n import Message, mean_figure, plain, tr
 from loadtop.model import HostSample, Role
-from loadtop.rates.measured import HostView
-from loadtop.rates.metrics import Metric, sum_known
+from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
+from loadtop.servers.databases import seen, settings, summed
 from loadtop.servers.kind import Json, Kind, Lack
 from loadtop.servers.postgresql.record import FIX, GROUP, NAME, PostgresqlStatus
 
-
-def _sum(field: str) -> Callable[[HostView], float | None]:
-    """The gauge or the rate of this field, over all servers."""
-
-    def read(server: ServerRates[PostgresqlStatus]) -> float | None:
-        value: float | None = getattr(server.reading, field)
-        return server.per_second.get(field, value)
-
-    return lambda host: sum_known(map(read, host.servers(NAME, PostgresqlStatus)))
-
-
-def _seen(servers: tuple[PostgresqlStatus, ...]) -> Text:
-    return listed(
-        [
-            Message(
-                "{version}, max_connections {limit} ({address})",
-                version=each.version or "-",
-                limit="-" if each.max_connections is None else each.max_connections,
-                address=each.address,
-            )
-            for each in servers
-        ]
-    )
+_sum = partial(summed, NAME, PostgresqlStatus)
 
 
 def _lacks(servers: tuple[PostgresqlStatus, ...], _: HostSample) -> Lack:
@@ -83,11 +62,7 @@ POSTGRESQL = Kind(
     demands=lambda _, __, ___: {},
     rows=_rows,
     brief=_brief,
-    seen=_seen,
+    seen=seen,
     lacks=_lacks,
-    settings=lambda servers: (
-        (f"postgresql {plain(each.address)} max_connections", str(each.max_connections))
-        for each in servers
-        if each.max_connections is not None
-    ),
+    settings=partial(settings, NAME),
 )
