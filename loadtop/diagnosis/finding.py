@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from loadtop.i18n import Message
+from loadtop.i18n import Message, Translatable, verbatim
 from loadtop.model import FileLock
 
 NONE = "none"  # the name of the verdict that there is headroom
@@ -29,6 +29,28 @@ class Dependency:
     address: str
     kind: str | None
 
+    @property
+    def in_words(self) -> Message:
+        """``mysql at 10.0.0.5:3306``."""
+        if self.kind is None:
+            return verbatim(self.address)
+        return Message("{kind} at {address}", kind=self.kind, address=self.address)
+
+
+LOCK_KINDS: dict[str, Translatable] = {"flock": "flock", "posix": "fcntl lock", "ofd": "OFD lock"}
+
+
+def lock_in_words(lock: FileLock) -> Message:
+    """``flock on /var/lib/php/sessions/sess_1``; with device and inode where the path is not known."""
+    return Message("{lock} on {file}", lock=Message(LOCK_KINDS.get(lock.kind, "file lock")), file=file_in_words(lock))
+
+
+def file_in_words(lock: FileLock) -> Message:
+    """The path of a locked file, or its device and inode."""
+    if lock.path is not None:
+        return verbatim(lock.path)
+    return Message("device {device} inode {inode}", device=lock.device, inode=lock.inode)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -48,6 +70,13 @@ class Finding:
     lingers: bool = False
     dependency: Dependency | None = None
     lock: FileLock | None = None
+
+    @property
+    def subject(self) -> Message | None:
+        """What exactly is the limit: the service that is asked, or the lock. ``None`` where the verdict says it all."""
+        if self.dependency is not None:
+            return self.dependency.in_words
+        return None if self.lock is None else lock_in_words(self.lock)
 
 
 @dataclass(frozen=True, slots=True)

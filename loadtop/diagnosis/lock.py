@@ -1,5 +1,6 @@
 """A file lock that the server's workers wait for, by the processes that /proc/locks lists as waiting."""
 
+from loadtop.diagnosis.finding import file_in_words
 from loadtop.diagnosis.response_times import at_work
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
 from loadtop.i18n import Message, sentences
@@ -42,7 +43,7 @@ def _advice(lock: FileLock, waiting: int, working: int) -> Message:
         waiting=waiting,
         working=working,
         kind=lock.kind,
-        file=lock.path or Message("device {device} inode {inode}", device=lock.device, inode=lock.inode),
+        file=file_in_words(lock),
         holder=Message("{name} (pid {pid})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
     )
     name = (lock.path or "").rpartition("/")[2]

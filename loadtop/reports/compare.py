@@ -8,7 +8,9 @@ from loadtop.analysis.comparison import MAIN, Change, Comparison, Row, Run, Tabl
 from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Translatable, figure, pad, plain, tr
+from loadtop.reports.limits import subject_after
 from loadtop.reports.tables import place_title
 from loadtop.reports.text import wrapped
 from loadtop.servers.registry import KINDS
@@ -78,11 +80,11 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
             elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
                 yield f"{told}: {_shortness(row, number)}"
         yield from shifts_of(comparison.runs[0].summary["breakdown"], run.summary["breakdown"])
-        first, then = _limit(comparison.runs[0]), _limit(run)
-        if first == then:
-            yield f"   {tr('the same limit')}: {tr(first)}"
+        first, then = _limit_in_words(comparison.runs[0]), _limit_in_words(run)
+        if _is_same_limit(comparison.runs[0], run):
+            yield f"   {tr('the same limit')}: {then}"
         else:
-            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=tr(first), then=tr(then))}"
+            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=first, then=then)}"
 
 
 def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
@@ -227,7 +229,7 @@ def as_json(comparison: Comparison) -> Json:
                 "session": number,
                 "against": 0,
                 "direction": comparison.overall(number),
-                "same_verdict": _limit(run) == _limit(comparison.runs[0]),
+                "same_verdict": _is_same_limit(comparison.runs[0], run),
             }
             for number, run in enumerate(comparison.runs[1:], start=1)
         ],
@@ -241,6 +243,31 @@ def as_json(comparison: Comparison) -> Json:
 
 def _limit(run: Run) -> str:
     return str(run.summary["verdict"]["bottleneck"])
+
+
+def _main_finding(run: Run) -> Finding | None:
+    """The finding behind the verdict of the summary."""
+    verdict = run.summary["verdict"]
+    found = (held.finding for held in run.result.held)
+    return next(
+        (each for each in found if (each.bottleneck, each.host) == (verdict["bottleneck"], verdict["host"])), None
+    )
+
+
+def _limit_in_words(run: Run) -> str:
+    """The verdict of a run, with the service or the lock that it names."""
+    found = _main_finding(run)
+    return tr(_limit(run)) + ("" if found is None else subject_after(found))
+
+
+def _is_same_limit(first: Run, then: Run) -> bool:
+    """Whether both runs have the same verdict, at the same service. A lock may be that of another file in each run: PHP
+    has one for each session."""
+    of_first, of_then = (
+        None if found is None or found.dependency is None else found.dependency.address
+        for found in map(_main_finding, (first, then))
+    )
+    return _limit(first) == _limit(then) and of_first == of_then
 
 
 def _metric(row: Row) -> Json:

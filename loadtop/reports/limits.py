@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from loadtop.analysis.totals.timeline import Held, LoadLevel
-from loadtop.i18n import Message, duration, figure, tr
+from loadtop.diagnosis.finding import Finding
+from loadtop.i18n import Message, duration, figure, rendered, tr
 from loadtop.servers.registry import verdict_named
 
 MOST_LEVELS = 6  # levels that are listed one by one
@@ -42,6 +43,18 @@ def at_load(held: Held) -> str:
     return tr(" at {load}", load=load) if load and held.is_limit else ""
 
 
+def sentence_of(found: Finding) -> str:
+    """What is the limit, in a sentence without its machine."""
+    if found.subject is None:
+        return tr(verdict_named(found.bottleneck).sentence)
+    return tr("{subject} is the limit", subject=rendered(found.subject))
+
+
+def subject_after(found: Finding) -> str:
+    """The service or the lock that is the limit, to stand after the verdict's name; empty for other verdicts."""
+    return "" if found.subject is None else f" {rendered(found.subject)}"
+
+
 def _in_words(group: Sequence[Held]) -> Message:
     """One limit, or none, under several loads of the same unit."""
     load = loads_in_words([each.level for each in group])
@@ -49,7 +62,7 @@ def _in_words(group: Sequence[Held]) -> Message:
         return Message("none at {load}", load=load)
     found, time = group[0].finding, duration(round(sum(each.seconds for each in group)))
     where = tr(" on {host}", host=found.host) if found.host else ""
-    limit = tr(verdict_named(found.bottleneck).title) + where
+    limit = tr(verdict_named(found.bottleneck).title) + subject_after(found) + where
     if not load:
         return Message("{limit}, for {time}", limit=limit, time=time)
     return Message("{limit} at {load}, for {time}", limit=limit, load=load, time=time)

@@ -15,9 +15,9 @@ from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
 from loadtop.diagnosis.finding import SURE, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
-from loadtop.reports.limits import at_load, loads_in_words
+from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
-from loadtop.servers.registry import KINDS, verdict_named
+from loadtop.servers.registry import KINDS
 
 Row = Sequence[str]
 
@@ -105,7 +105,7 @@ def verdict(result: RunResult) -> tuple[str, str, str]:
     held, confidence = f"{min(main.seconds, seconds):.0f}", f"{found.confidence:.2f}"
     text = "{held} s of {all} s, confidence {confidence}"
     how_long = tr(text, held=held, all=f"{seconds:.0f}", confidence=confidence)
-    sentence = tr(verdict_named(found.bottleneck).sentence) + where
+    sentence = sentence_of(found) + where
     if found.confidence < SURE:
         sentence = tr("Probably: {sentence}", sentence=sentence)
     return sentence, how_long, rendered(found.advice)
@@ -233,7 +233,7 @@ def _of_limits(held: Sequence[Held]) -> Table:
     rows = [
         (
             loads_in_words([each.level]) or "-",
-            limit_of(each.finding.bottleneck, each.finding.host),
+            limit_of(each.finding.bottleneck + subject_after(each.finding), each.finding.host),
             duration(round(each.seconds)),
         )
         for each in held

@@ -11,9 +11,10 @@ from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import figure, plain, rendered, tr
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports import text as plain_text
+from loadtop.reports.limits import sentence_of
 from loadtop.reports.text import against
 from loadtop.reports.tune_advice import Advice, advice, bars
-from loadtop.servers.registry import VERDICTS, verdict_named
+from loadtop.servers.registry import VERDICTS
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44  # cells of the longest bar of the curve
@@ -91,7 +92,7 @@ def _limit(tuned: TuneResult) -> list[str]:
         return [tr("No watched resource was found full where throughput stopped growing.")]
     where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
-    lines = [f"{tr(verdict_named(limit.bottleneck).sentence)}{where}{since}  [{limit.bottleneck}]"]
+    lines = [f"{sentence_of(limit.verdict)}{where}{since}  [{limit.bottleneck}]"]
     lines.extend(
         f"  {plain(item.metric):<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
         f"{against(round(item.value, 1), item.threshold)} {figure(item.threshold):<5} {item.source}"

@@ -1,7 +1,7 @@
 """Verdicts and evidence in words, letters and roles."""
 
 from loadtop.diagnosis.finding import NONE, SURE, Evidence, Finding
-from loadtop.i18n import Translatable, tr
+from loadtop.i18n import Translatable, rendered, tr
 from loadtop.servers.registry import EVIDENCE_TITLES, verdict_named
 from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Line, Role, Span, clip, clip_middle, line, safe, width
@@ -17,13 +17,28 @@ def headline(name: str, confidence: float = 1.0) -> tuple[str, str]:
     return tr(verdict.title), words if confidence >= SURE else tr("probably {headline}", headline=words)
 
 
+def finding_headline(finding: Finding) -> tuple[str, str]:
+    """The same for a finding; the headline names the service or the lock, where that is the limit."""
+    title, words = headline(finding.bottleneck)
+    if finding.subject is not None:
+        words = tr("{subject} is the limit", subject=rendered(finding.subject, safe))
+    return title, words if finding.confidence >= SURE else tr("probably {headline}", headline=words)
+
+
 def titled(name: str, host: str | None) -> str:
     return tr(verdict_named(name).title) + on(host)
 
 
+def finding_titled(finding: Finding, host: str | None) -> str:
+    """The title of a finding, with the service or the lock that is the limit."""
+    title = tr(verdict_named(finding.bottleneck).title)
+    subject = "" if finding.subject is None else f" {rendered(finding.subject, safe)}"
+    return title + subject + on(host)
+
+
 def sentence(finding: Finding) -> Line:
     """A finding in a sentence that begins with its title."""
-    title, rest = headline(finding.bottleneck, finding.confidence)
+    title, rest = finding_headline(finding)
     colon = ":" if verdict_named(finding.bottleneck).clause else ""
     return line(Span(title, severity(finding)), f"{colon} {rest}{on(finding.host)}")
 

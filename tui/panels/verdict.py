@@ -10,9 +10,20 @@ from loadtop.i18n import duration, pad, rendered, tr
 from loadtop.model import LoadState
 from loadtop.reports.limits import at_load, limits_in_words
 from tui.drawing.graph import meter
-from tui.drawing.line import Line, Role, Span, flow, fullest, line, message_text, safe, wrap
+from tui.drawing.line import Line, Role, Span, clip_middle, flow, fullest, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
-from tui.drawing.verdicts import counts, headline, metric, named, on, sentence, severity, threshold_of, titled
+from tui.drawing.verdicts import (
+    counts,
+    finding_headline,
+    finding_titled,
+    metric,
+    named,
+    on,
+    sentence,
+    severity,
+    threshold_of,
+    titled,
+)
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
 
@@ -25,13 +36,15 @@ NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold
 
 
 class _State(NamedTuple):
-    """The title with its role, what follows it and on ``where``, and what is said in place of evidence."""
+    """The title with its role, what follows it and on ``where``, and what is said in place of evidence. ``subject``
+    is the most important part of ``rest``, where that is too long."""
 
     role: Role
     name: str
     rest: str = ""
     where: str = ""
     words: Span | None = None
+    subject: str = ""
 
 
 class VerdictPanel(Panel):
@@ -41,8 +54,14 @@ class VerdictPanel(Panel):
         state = self._state(view)
         glyph = {Role.GOOD: self.glyphs.fine, Role.BAD: self.glyphs.limit}.get(state.role, self.glyphs.unsure)
         badge = Span(f" {glyph} {state.name} ", _BADGES[state.role])
-        whole = (badge, Span(f" {state.rest}{state.where}" if state.rest else "", Role.VALUE))
-        return fullest(self.title_cells, whole, (badge, Span(state.where, Role.VALUE)) if state.where else whole)
+        cells = self.title_cells
+        variants = [f" {state.rest}{state.where}" if state.rest else ""]
+        if state.subject:
+            room = max(0, cells - length((badge,)) - 1)
+            variants += [f" {state.subject}{state.where}", f" {clip_middle(state.subject, room, self.glyphs.ellipsis)}"]
+        elif state.where:
+            variants.append(state.where)
+        return fullest(cells, *((badge, Span(words, Role.VALUE)) for words in variants))
 
     def tag(self, view: View) -> Line:
         verdict = view.verdict
@@ -84,7 +103,8 @@ class VerdictPanel(Panel):
                 words = tr("measuring: a rate needs two samples")
             return _State(Role.WARN, tr("MEASURING"), tr("no verdict yet"), words=Span(words))
         where = None if verdict.bottleneck == NONE and load is None else verdict.host
-        return _State(severity(verdict), *headline(verdict.bottleneck, verdict.confidence), on(where))
+        subject = "" if verdict.subject is None else rendered(verdict.subject, safe)
+        return _State(severity(verdict), *finding_headline(verdict), on(where), subject=subject)
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""
@@ -97,7 +117,7 @@ class VerdictPanel(Panel):
         advice = wrap(message_text(verdict.advice), cells, max(1, rows - 1 - len(below)), self.glyphs.ellipsis)
         if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
             names = "  ".join(
-                titled(each.bottleneck, each.host if each.host != verdict.host else None) for each in verdict.symptoms
+                finding_titled(each, each.host if each.host != verdict.host else None) for each in verdict.symptoms
             )
             below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
         parts = None if view.snapshot is None else _parts(view.snapshot.breakdown)

@@ -172,6 +172,7 @@ class Totals:
                     "host": limit.finding.host,
                     "held_s": round(limit.seconds, 3),
                     "load": str(limit.level) or None,
+                    **{name: told for name, told in _subject(limit.finding).items() if told is not None},
                 }
                 for limit in self._limits()
             ],
@@ -243,6 +244,13 @@ class Totals:
             "evidence": [{**asdict(item), "value": round(item.value, 3)} for item in finding.evidence],
             "advice": str(finding.advice),
             "symptoms": [str(symptom.bottleneck) for symptom in finding.symptoms],
-            "dependency": None if finding.dependency is None else asdict(finding.dependency),
-            "lock": None if finding.lock is None else asdict(finding.lock),
+            **_subject(finding),
         }
+
+
+def _subject(finding: Finding) -> Json:
+    """The service or the lock that a verdict names, with ``null`` for the other; both are ``null`` for the rest."""
+    return {
+        "dependency": None if finding.dependency is None else asdict(finding.dependency),
+        "lock": None if finding.lock is None else asdict(finding.lock),
+    }
