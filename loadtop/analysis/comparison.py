@@ -1,6 +1,6 @@
 """Two or more runs compared: settings first, then every number, period by period."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -17,7 +17,8 @@ from loadtop.i18n import Translatable
 from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
 from loadtop.servers.registry import HOST_METRICS
 
-WIDER = {"p90": 1.5, "p99": 2.0}  # times the margin of a mean: the rarer what a percentile counts, the more it jumps
+WIDER = {"p90": 1.5, "p95": 1.5, **dict.fromkeys(("p98", "p99", "p99_9", "p99_99", "max"), 2.0)}
+"""Times the margin of a mean: the rarer what a percentile counts, the more it jumps."""
 
 FLOORS = {"%": 5.0, "ms": 0.2, "kB/s": 40.0, "/s": 5.0, "tasks": 1.0, "slots": 1.0, "": 1.0, "% of a core": 5.0}
 """Differences that are never counted, in the metric's unit. 40 kB/s is where swap traffic begins to count."""
@@ -51,6 +52,7 @@ MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
 short run."""
 
 Stretch = tuple[float, float, int | None]  # from and to in seconds of load, and the step, if any
+WHOLE: Stretch = (-1.0, inf, None)
 
 
 @dataclass(slots=True)
@@ -248,8 +250,17 @@ def _times(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Stretch, ...]]]:
 
 
 def _table(runs: Sequence[Run], title: str, stretches: tuple[Stretch, ...], percent: float) -> Table:
+    rows = judged(runs, _metrics(runs), stretches, percent)
+    return Table(title, stretches, rows, tuple(run.limit(each) for run, each in zip(runs, stretches, strict=True)))
+
+
+def judged(
+    runs: Sequence[Run], metrics: Iterable[tuple[str, AnyMetric]], stretches: Sequence[Stretch], percent: float
+) -> tuple[Row, ...]:
+    """The metrics that were measured in any of these runs, each judged against the first run; ``stretches`` has one for
+    each run. Their p values are corrected together."""
     found: list[tuple[str, AnyMetric, tuple[Sample | None, ...], float]] = []
-    for of, metric in _metrics(runs):
+    for of, metric in metrics:
         samples = tuple(run.sample((of, metric.name), each) for run, each in zip(runs, stretches, strict=True))
         if any(samples):
             least = 0.0 if samples[0] is None else margin(metric, samples[0].mean, percent)
@@ -261,7 +272,7 @@ def _table(runs: Sequence[Run], title: str, stretches: tuple[Stretch, ...], perc
     ]
     corrected = iter(holm(chances))
     level = LEVEL / max(1, sum(p is not None for p in chances))
-    rows = tuple(
+    return tuple(
         Row(
             of,
             metric,
@@ -270,7 +281,6 @@ def _table(runs: Sequence[Run], title: str, stretches: tuple[Stretch, ...], perc
         )
         for of, metric, samples, least in found
     )
-    return Table(title, stretches, rows, tuple(run.limit(each) for run, each in zip(runs, stretches, strict=True)))
 
 
 def _metrics(runs: Sequence[Run]) -> Iterator[tuple[str, AnyMetric]]:

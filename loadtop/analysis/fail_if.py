@@ -1,23 +1,23 @@
-"""Rules for scripts: ``--fail-if 'p99>500ms'``, ``'web.cpu.idle<5% for 10s'``, ``'bottleneck=swap'``."""
+"""Rules for scripts: ``--fail-if 'p99>500ms'``, ``'web.cpu.idle<5% for 10s'``, ``'p99>baseline+10%'``."""
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from operator import eq, ge, gt, le, lt, ne
+from types import MappingProxyType
 from typing import Any
 
 from loadtop.analysis.statistic import Json
-from loadtop.model import Distribution, LoadState
-from loadtop.model.histogram import mean
+from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import Measured
-from loadtop.rates.metrics import LOAD_METRICS, PERCENTILES
+from loadtop.rates.metrics import PERCENTILES, RULE_METRICS
 from loadtop.servers.registry import HOST_METRICS, VERDICT_NAMES
 
 EXPRESSION = re.compile(
-    r"\s*(?P<metric>[\w.-]+?)\s*(?P<operator>>=|<=|!=|==|=|>|<)\s*(?P<value>[\w.-]+?)\s*"
+    r"\s*(?P<metric>[\w.-]+?)\s*(?P<operator>>=|<=|!=|==|=|>|<)\s*"
+    r"(?:(?P<baseline>baseline)(?:\s*(?P<sign>[+-])\s*(?P<offset>\d+(?:\.\d+)?))?|(?P<value>[\w.-]+?))\s*"
     r"(?P<unit>%|ms|us|s|kB/s|kB|MB/s|MB|/s)?\s*(?:\s+for\s+(?P<hold>\d+(?:\.\d+)?)\s*s)?\s*"
 )
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {">": gt, "<": lt, ">=": ge, "<=": le, "=": eq, "==": eq, "!=": ne}
@@ -25,22 +25,24 @@ FACTORS = {"ms": 1.0, "us": 0.001, "s": 1000.0, "MB": 1024.0, "MB/s": 1024.0}  #
 
 TIMES = {*PERCENTILES, "max", "mean", "min"}
 COUNTS = {"failed", "non_2xx"}
-UNITS = {metric.name: metric.unit for metric in LOAD_METRICS} | {metric.name: metric.unit for metric in HOST_METRICS}
+UNITS = {metric.name: metric.unit for metric in RULE_METRICS} | {metric.name: metric.unit for metric in HOST_METRICS}
 HOST_READERS = {metric.name: metric.read for metric in HOST_METRICS}
-LOAD_READERS: dict[str, Callable[[Measured], float | None]] = {
-    **{metric.name: metric.read for metric in LOAD_METRICS},
-    "mean": lambda measured: _time(measured, mean),
-    "min": lambda measured: _time(measured, lambda times: times.min_us),
-}
-
-
-def _time(measured: Measured, read: Callable[[Distribution], float]) -> float | None:
-    latencies = None if measured.load is None else measured.load.latencies
-    return None if latencies is None or not latencies.total.count else read(latencies.total) / 1000.0
+LOAD_READERS = {metric.name: metric.read for metric in RULE_METRICS}
 
 
 class ConditionError(ValueError):
     """The expression cannot be understood; the message says what can be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A limit relative to the baseline: its value and ``offset``, in percent of it or in the metric's unit."""
+
+    offset: float
+    percent: bool
+
+    def limit(self, baseline: float) -> float:
+        return baseline + (abs(baseline) * self.offset / 100 if self.percent else self.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Condition:
     metric: str
     host: str | None
     operator: str
-    value: float | str
+    value: float | str | Beyond
     hold_s: float | None
     count: bool = False
 
@@ -65,6 +67,8 @@ class Condition:
             raise ConditionError(f"cannot read '{text}': write METRIC>VALUE, for example p99>500ms or bottleneck=swap")
         hold = None if match["hold"] is None else float(match["hold"])
         if match["metric"] == "bottleneck":
+            if match["baseline"]:
+                raise ConditionError(f"'{text}': a verdict cannot be compared with that of the baseline; name it")
             name = match["value"] + (match["unit"] or "")  # the last letter of a name can look like a unit
             if name not in VERDICT_NAMES:
                 raise ConditionError(f"no verdict is called '{name}'{_near(name, VERDICT_NAMES)}")
@@ -72,20 +76,23 @@ class Condition:
                 raise ConditionError(f"'{text}': a verdict can only be compared with = or !=")
             return cls(text, "bottleneck", None, match["operator"], name, hold)
         host, metric = _place(match["metric"])
+        if match["baseline"]:
+            return cls(text, metric, host, match["operator"], _beyond(match, metric), hold)
         try:
             value = float(match["value"])
         except ValueError:
             raise ConditionError(f"'{text}': '{match['value']}' is not a number") from None
         unit = match["unit"] or ""
-        if unit in ("ms", "us", "s") and metric not in TIMES:
-            raise ConditionError(f"'{text}': {metric} is not a time")
-        if unit and unit not in _units(metric):
-            known = ", ".join(_units(metric))
-            raise ConditionError(f"'{text}': {metric} is in {known}" if known else f"'{text}': {metric} has no unit")
+        _check_unit(text, metric, unit)
         if metric in TIMES and not unit:
             raise ConditionError(f"'{text}': a time needs a unit, for example {metric}{match['operator']}500ms")
         counted = metric in COUNTS and unit != "%"
         return cls(text, metric, host, match["operator"], value * FACTORS.get(unit, 1.0), hold, counted)
+
+    @property
+    def beyond(self) -> Beyond | None:
+        """The limit of a rule about a baseline; ``None`` of any other rule."""
+        return self.value if isinstance(self.value, Beyond) else None
 
     def holds(self, value: float | str | None) -> bool:
         """Whether the rule is true of this value; of what was not measured it never is."""
@@ -93,14 +100,34 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """A value of the test beside the same of the baseline. ``exceeds``: it is beyond the limit. ``significant``: the
+    intervals of both differ in the same direction, by more than chance and by more than matters; ``p`` is the chance of
+    that, ``None`` where there are too few intervals to tell."""
+
+    value: float
+    baseline: float
+    limit: float
+    exceeds: bool
+    significant: bool
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a rule. ``measured`` are the values over the whole test that it is about, of each machine one, in
-    the metric's own unit (ms, kB); of a rule with ``for``, ``held_s`` is the longest time for which it was true."""
+    """What became of a rule. ``measured`` has the values over the whole test that it is about, by machine (``None``: of
+    the load), in the metric's own unit (ms, kB). ``held_s`` is the longest time for which a rule with ``for`` was true.
+    ``compared`` has those values of a rule about a baseline that the baseline has as well."""
 
     condition: Condition
     broken: bool
-    measured: tuple[float | str, ...]
+    measured: Mapping[str | None, float | str]
     held_s: float
+    compared: Mapping[str | None, Compared]
+
+
+Comparisons = Mapping[Condition, Mapping[str | None, Compared]]
+NOTHING: Comparisons = MappingProxyType({})
 
 
 class Watchdog:
@@ -120,6 +147,8 @@ class Watchdog:
             self._held.clear()
             return
         for condition in self._conditions:
+            if condition.beyond is not None:
+                continue  # judged at the end
             true = any(map(condition.holds, _now(condition, snapshot)))
             self._held[condition.text] = held = self._held[condition.text] + passed if true else 0.0
             self._longest[condition.text] = max(self._longest[condition.text], held)
@@ -127,15 +156,20 @@ class Watchdog:
     def broken(self, summary: Json) -> list[str]:
         return [outcome.condition.text for outcome in self.outcomes(summary) if outcome.broken]
 
-    def outcomes(self, summary: Json) -> list[Outcome]:
-        """What became of each rule, in the order given."""
-        return [self._outcome(each, summary) for each in self._conditions]
+    def outcomes(self, summary: Json, compared: Comparisons = NOTHING) -> list[Outcome]:
+        """What became of each rule, in the order given; ``compared`` is for those about a baseline."""
+        return [self._outcome(each, summary, compared.get(each, {})) for each in self._conditions]
 
-    def _outcome(self, condition: Condition, summary: Json) -> Outcome:
-        measured = tuple(value for value in _overall(condition, summary) if value is not None)
+    def _outcome(self, condition: Condition, summary: Json, compared: Mapping[str | None, Compared]) -> Outcome:
+        measured = overall(condition, summary)
         held_s = self._longest[condition.text]
-        broken = any(map(condition.holds, measured)) if condition.hold_s is None else held_s >= condition.hold_s
-        return Outcome(condition, broken, measured, held_s)
+        if condition.beyond is not None:
+            broken = any(each.exceeds and each.significant for each in compared.values())
+        elif condition.hold_s is not None:
+            broken = held_s >= condition.hold_s
+        else:
+            broken = any(map(condition.holds, measured.values()))
+        return Outcome(condition, broken, measured, held_s, compared)
 
 
 def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:
@@ -149,22 +183,24 @@ def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:
     return [read(host) for host in snapshot.measured.hosts if condition.host in (None, host.name)]
 
 
-def _overall(condition: Condition, summary: Json) -> list[float | str | None]:
+def overall(condition: Condition, summary: Json) -> dict[str | None, float | str]:
+    """What was measured over the whole test of what a rule is about, by machine; ``None``: of the load."""
     metric = condition.metric
+    values: dict[str | None, float | str | None] = {}
     if metric == "bottleneck":
-        return [summary["verdict"]["bottleneck"]]
-    if metric in LOAD_READERS:
+        values[None] = summary["verdict"]["bottleneck"]
+    elif metric in LOAD_READERS:
         load = summary["load"]
-        return [None if load is None else _load_value(load, condition, summary)]
-    values: list[float | str | None] = []
-    for host in summary["hosts"]:
-        if condition.host in (None, host["name"]):
-            totals = host.get("totals", {})
-            place: Any = totals if metric.partition(".")[0] in totals else host
-            for part in metric.split("."):
-                place = None if place is None else place.get(part)
-            values.append(None if place is None else place["mean"])
-    return values
+        values[None] = None if load is None else _load_value(load, condition, summary)
+    else:
+        for host in summary["hosts"]:
+            if condition.host in (None, host["name"]):
+                totals = host.get("totals", {})
+                place: Any = totals if metric.partition(".")[0] in totals else host
+                for part in metric.split("."):
+                    place = None if place is None else place.get(part)
+                values[host["name"]] = None if place is None else place["mean"]
+    return {of: value for of, value in values.items() if value is not None}
 
 
 def _load_value(load: Json, condition: Condition, summary: Json) -> Any:
@@ -190,6 +226,34 @@ def _place(name: str) -> tuple[str | None, str]:
     if metric:
         return name.removesuffix(f".{metric}"), metric
     raise ConditionError(f"no metric is called '{name}'{_near(name, {*HOST_READERS, *LOAD_READERS, 'bottleneck'})}")
+
+
+def _beyond(match: re.Match[str], metric: str) -> Beyond:
+    """The limit of a rule about a baseline. Of shares, percent are percentage points."""
+    text, operator, unit = match[0].strip(), match["operator"], match["unit"] or ""
+    if match["hold"] is not None:
+        raise ConditionError(f"'{text}': a rule about a baseline is about the whole test; leave out 'for'")
+    worse = {">": "+", ">=": "+", "<": "-", "<=": "-"}.get(operator)
+    if worse is None:
+        raise ConditionError(f"'{text}': compare with a baseline by > or <, for example {metric}>baseline+10%")
+    offset = float(match["offset"] or 0)
+    if offset and match["sign"] != worse:
+        raise ConditionError(f"'{text}': with {operator} write baseline{worse}{match['offset']}{unit}")
+    own = _units(metric)
+    if unit != "%" or "%" in own:
+        _check_unit(text, metric, unit)
+    if offset and not unit and own:
+        raise ConditionError(f"'{text}': write a unit, for example baseline{worse}10%")
+    signed = (offset if worse == "+" else -offset) * FACTORS.get(unit, 1.0)
+    return Beyond(signed, percent=unit == "%" and "%" not in own)
+
+
+def _check_unit(text: str, metric: str, unit: str) -> None:
+    if unit in ("ms", "us", "s") and metric not in TIMES:
+        raise ConditionError(f"'{text}': {metric} is not a time")
+    if unit and unit not in _units(metric):
+        known = ", ".join(_units(metric))
+        raise ConditionError(f"'{text}': {metric} is in {known}" if known else f"'{text}': {metric} has no unit")
 
 
 def _units(metric: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from loadtop import __version__
 from loadtop.cli.display import show, with_screen
-from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError, UnreachableError
+from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.hosts import connect_far, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.table import Options
@@ -27,10 +27,12 @@ from loadtop.recording.library import default_path, remove
 from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
-    from loadtop.analysis.fail_if import Watchdog
+    from loadtop.analysis.baseline import Baseline
+    from loadtop.analysis.fail_if import Outcome, Watchdog
     from loadtop.analysis.totals.totals import RunResult, Totals
     from loadtop.engines.command import CommandLoad
     from loadtop.recording.recorder import Recorder
+    from loadtop.reports.tables import Table
 
 Show = Callable[[Feed, Options], Awaitable[bool]]
 
@@ -49,6 +51,8 @@ class LiveTest:
         self._program = program
         self._words = safe_words(options, options.words)
         self._recorder: Recorder | None = None
+        self._baseline: Baseline | None = None
+        self._outcomes: list[Outcome] = []  # of the rules, once the test is over
 
     @cached_property
     def totals(self) -> "Totals":
@@ -62,10 +66,30 @@ class LiveTest:
 
         return Watchdog(list(self.options.fail_if))
 
+    def _read_baseline(self) -> "Baseline | None":
+        """Raises FileError where it cannot be read, UsageError where it lacks what a rule is about."""
+        options = self.options
+        if options.baseline is None:
+            return None
+        from loadtop.analysis.baseline import Baseline
+        from loadtop.cli.recordings import opened
+        from loadtop.recording.reader import result_of
+
+        with opened(options.baseline) as session:
+            baseline = Baseline(session.path, result_of(session))
+        relative = [condition for condition in options.fail_if if condition.beyond is not None]
+        if not relative:
+            print("--baseline is not used: no --fail-if names baseline, as in 'p99>baseline+10%'", file=sys.stderr)
+        for condition in relative:
+            if missing := baseline.missing(condition):
+                raise UsageError(f"--fail-if '{condition.text}': {missing}")
+        return baseline
+
     async def run(self, prepare: Callable[[], Awaitable[Load]], display: Show = show) -> bool:
         """Run the load to its end; returns whether a signal cut it short. Raises ExitError. Connections are made first,
         because ssh may ask for something; the load is prepared behind the painted screen."""
         options = self.options
+        self._baseline = self._read_baseline()
         async with AsyncExitStack() as closing:
             far = await connect_far(options, closing)
             name = self._title if self._url is None else Target.parse(self._url).origin.host
@@ -161,20 +185,45 @@ class LiveTest:
         if self._recorder is not None and self._recorder.problem:
             print(plain(self._recorder.problem), file=sys.stderr)
         self._write_files(result, figures)
-        for text in self._watchdog.broken(figures):
-            print(f"--fail-if held: {text}", file=sys.stderr)
+        self._print_outcomes(result)
 
     def _write_files(self, result: "RunResult", figures: dict[str, Any]) -> None:
-        write_page(result, self.options)
+        baseline, rules = self._baseline, list(self.options.fail_if)
+        outcomes = self._outcomes = (
+            self._watchdog.outcomes(figures)
+            if baseline is None
+            else self._watchdog.outcomes(figures, baseline.compared(rules, result, figures))
+        )
+        tables: list[Table] = []
+        if outcomes:
+            from loadtop.reports.rules import as_json, table
+
+            tables.append(table(outcomes))
+            figures = {**figures, "rules": as_json(outcomes)}
+            if baseline is not None:
+                figures["baseline"] = baseline.as_json(result)
+        write_page(result, self.options, tables)
         if self.options.json is not None:
             write_json(figures, self.options.json)
         if self.options.junit is not None:
-            outcomes = self._watchdog.outcomes(figures)
             write_junit(result, figures, outcomes, self._failure(), self.options.junit)
-        append_job_summary(result)
+        append_job_summary(result, tables)
 
-    def code(self, figures: dict[str, Any], *, generator_limited: bool, silent: bool = False) -> int:
-        """The exit code of a test that was not cut short. ``silent``: the reason of a failed load is not shown yet."""
+    def _print_outcomes(self, result: "RunResult") -> None:
+        for outcome in self._outcomes:
+            from loadtop.reports.rules import sentence
+
+            if outcome.broken:
+                print(f"--fail-if held: {outcome.condition.text}: {sentence(outcome)}", file=sys.stderr)
+            elif outcome.condition.beyond is not None:
+                print(f"--fail-if passed: {outcome.condition.text}: {sentence(outcome)}", file=sys.stderr)
+        if self._baseline is not None:
+            for difference in self._baseline.differences(result):
+                print(f"loadtop: --baseline: {plain(difference)}", file=sys.stderr)
+
+    def code(self, *, generator_limited: bool, silent: bool = False) -> int:
+        """The exit code of a test that was not cut short, after :meth:`write`. ``silent``: the reason of a failed load
+        is not shown yet."""
         last = self.totals.load.last
         if self._failure():
             if last is not None and last.message and silent:
@@ -183,7 +232,7 @@ class LiveTest:
         if self.options.strict and generator_limited:
             print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
             return INVALID
-        return FAILED_IF if self._watchdog.broken(figures) else DONE
+        return FAILED_IF if any(outcome.broken for outcome in self._outcomes) else DONE
 
     def _failure(self) -> str:
         """Why there was no load to judge; empty where there was."""

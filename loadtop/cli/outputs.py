@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import RunResult
     from loadtop.pipeline.snapshot import Snapshot
     from loadtop.reports.export.hdr import HdrLog
+    from loadtop.reports.tables import Table
 
 
 def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
@@ -44,12 +45,12 @@ def write_ab_files(result: "RunResult", request_logs: Sequence[BinaryIO] | None,
             log.close()
 
 
-def write_page(result: "RunResult", options: Options) -> None:
+def write_page(result: "RunResult", options: Options, more: "Sequence[Table]" = ()) -> None:
     if options.html is not None:
         from loadtop.reports.html import html
 
         with writing("the page", options.html):
-            options.html.write_text(html(result), encoding="utf-8")
+            options.html.write_text(html(result, more), encoding="utf-8")
 
 
 def write_junit(
@@ -94,7 +95,7 @@ class HdrFile:
             print(plain(self._problem), file=sys.stderr)
 
 
-def append_job_summary(result: "RunResult") -> None:
+def append_job_summary(result: "RunResult", more: "Sequence[Table]") -> None:
     """Add the report to the page of a GitHub Actions job, where this is one. No test fails for that file's sake."""
     file = os.environ.get("GITHUB_STEP_SUMMARY")
     if not file:
@@ -103,7 +104,7 @@ def append_job_summary(result: "RunResult") -> None:
 
     try:
         with Path(file).open("a", encoding="utf-8") as page:
-            page.write(f"{markdown(result)}\n")
+            page.write(f"{markdown(result, more)}\n")
     except OSError as error:
         print(f"loadtop: cannot write to GITHUB_STEP_SUMMARY, {plain(file)}: {error.strerror}", file=sys.stderr)
 

@@ -65,7 +65,6 @@ async def _run(options: Options) -> int:
         print(f"loadtop: {rendered(program.failure_message)}", file=sys.stderr)
         return program.failure
     return test.code(
-        result.summary,
         generator_limited=result.summary["verdict"]["bottleneck"] == "generator",
         silent=options.quiet and (options.ab or options.html_table is not None),  # ab's report has no place for it
     )
@@ -129,4 +128,4 @@ async def _tune(options: Options) -> int:
         test.check_reached(result, figures)
     test.write(result, figures, lambda out: print(report(tuned), end="", file=out, flush=True))
     limited = tuned.limit is not None and tuned.limit.bottleneck == "generator"
-    return INTERRUPTED if interrupted else test.code(figures, generator_limited=limited, silent=True)
+    return INTERRUPTED if interrupted else test.code(generator_limited=limited, silent=True)

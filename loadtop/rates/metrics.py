@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from loadtop.i18n import Translatable
-from loadtop.model.histogram import percentile_ms
+from loadtop.model import Distribution
+from loadtop.model.histogram import mean, percentile_ms
 from loadtop.rates.measured import HostView, Measured
 
 Better = Literal["higher", "lower", "neither"]
@@ -109,3 +110,19 @@ LOAD_METRICS = (
     *(Metric(name, name.replace("_", "."), "ms", "lower", _percentile(p)) for name, p in PERCENTILES.items()),
     Metric("max", "max", "ms", "lower", _percentile(100.0)),
 )
+
+
+def _of_times(read: Callable[[Distribution], float]) -> Callable[[Measured], float | None]:
+    def milliseconds(measured: Measured) -> float | None:
+        latencies = None if measured.load is None else measured.load.latencies
+        return None if latencies is None or not latencies.total.count else read(latencies.total) / 1000.0
+
+    return milliseconds
+
+
+RULE_METRICS = (
+    *LOAD_METRICS,
+    Metric("mean", "mean", "ms", "lower", _of_times(mean)),
+    Metric("min", "min", "ms", "lower", _of_times(lambda times: times.min_us)),
+)
+"""What ``--fail-if`` knows of the load."""

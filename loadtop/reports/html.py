@@ -28,7 +28,8 @@ POLICY = (
 """What the page may load: nothing. A hostile text in it would have to break out of this as well."""
 
 
-def html(result: RunResult) -> str:
+def html(result: RunResult, more: Sequence[Table] = ()) -> str:
+    """The page, with ``more`` tables before the others."""
     figures = result.summary
     name = text(title(figures))
     words = shlex.join(["loadtop", *result.command_line])
@@ -52,7 +53,7 @@ def html(result: RunResult) -> str:
             _verdict(result),
             *_tuned(result),
             *_drawings(result, charts, axis, spans),
-            *map(_table, tables(result)),
+            *map(_table, (*more, *tables(result))),
             f"<h2>{tr('Command')}</h2>\n<p><code>{text(words)}</code></p>" if result.command_line else "",
             f'<script type="application/json" id="data">{_data(charts, axis, spans)}</script>',
             f"<script>\n{_file('report.js')}</script>\n</body>\n</html>\n",

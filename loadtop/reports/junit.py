@@ -7,10 +7,10 @@ import socket
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from loadtop.analysis.fail_if import TIMES, UNITS, Outcome
+from loadtop.analysis.fail_if import Outcome
 from loadtop.analysis.statistic import Json
-from loadtop.i18n import figure
 from loadtop.i18n.outside import plain, printable
+from loadtop.reports.rules import cannot_tell, sentence
 
 NAME = "loadtop"
 _ISO_SECONDS = len("2026-01-31T12:00:00")
@@ -53,21 +53,11 @@ def _case(outcome: Outcome, error: str) -> Element:
     if error:
         SubElement(case, "error", {"type": "load", "message": plain(error)})
     elif outcome.broken:
-        SubElement(case, "failure", {"type": "fail-if", "message": f"{plain(condition.text)}: {_measured(outcome)}"})
-    elif not outcome.measured:
+        SubElement(case, "failure", {"type": "fail-if", "message": f"{plain(condition.text)}: {sentence(outcome)}"})
+    elif not outcome.measured or (condition.beyond is not None and not outcome.compared):
         SubElement(case, "skipped", {"message": "not measured"})
+    elif cannot_tell(outcome):
+        SubElement(case, "skipped", {"message": sentence(outcome)})
+    elif condition.beyond is not None:
+        SubElement(case, "system-out").text = sentence(outcome)
     return case
-
-
-def _measured(outcome: Outcome) -> str:
-    condition = outcome.condition
-    if condition.hold_s is not None:
-        return f"true for {outcome.held_s:.1f} s at a stretch"
-    values = ", ".join(plain(value) if isinstance(value, str) else figure(value) for value in outcome.measured)
-    if condition.metric in TIMES:
-        unit = "ms"
-    elif condition.count:
-        unit = ""
-    else:
-        unit = UNITS.get(condition.metric, "")
-    return f"{values} {unit}".rstrip()

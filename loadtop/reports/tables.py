@@ -46,8 +46,8 @@ def model_of(load: Mapping[str, Any]) -> str:
     return tr(MODELS.get(model, model))
 
 
-def markdown(result: RunResult) -> str:
-    """The whole report, with a line end. Tables are GitHub's."""
+def markdown(result: RunResult, more: Sequence[Table] = ()) -> str:
+    """The whole report, with a line end, and ``more`` tables before the others. Tables are GitHub's."""
     figures = result.summary
     load = figures["load"]
     how = "" if load is None else f", {escaped(model_of(load))}, {shape(load, figures['steps'])}"
@@ -62,7 +62,7 @@ def markdown(result: RunResult) -> str:
         escaped(what_to_do),
         *_tuned(result),
     ]
-    for table in tables(result):
+    for table in (*more, *tables(result)):
         rules = ["---"] + ["--:" if table.numbers else "---"] * (len(table.head) - 1)
         lines += ["", f"## {tr(table.title)}", "", f"| {' | '.join(map(tr, table.head))} |", f"| {' | '.join(rules)} |"]
         lines += [f"| {' | '.join(map(escaped, row))} |" for row in table.rows]

@@ -120,6 +120,7 @@ ROOT = Path(__file__).parents[2]
         ("--fail-if 'p9>5ms'", ["did you mean"]),
         ("--fail-if bottleneck=cpus", ["did you mean cpu"]),
         ("--fail-if 'db.cpu.idle<5%'", ["no host is called db"]),
+        ("--fail-if 'p99>baseline+10%'", ["p99>baseline+10%", "add --baseline SESSION"]),
         ("--link fast", ["--link"]),
         ("--host web", ["NAME=local"]),
         ("--host a=local --host a=local", ["twice"]),

@@ -11,7 +11,7 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import counts
 from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.metrics import LOAD_METRICS
+from loadtop.rates.metrics import RULE_METRICS
 from loadtop.servers.registry import HOST_METRICS, KINDS
 
 Key = tuple[str, str]  # of what (LOAD or a machine) and the metric's name
@@ -21,15 +21,16 @@ POINTS = 1200
 20 minutes at 1 s every interval is a point; a page is not more pixels wide."""
 
 COMPARED = ("rps", "failed", "non_2xx", "received_kb_s", "p50", "p90", "p99")
-"""The metrics of the load that are compared: more percentiles would say the same."""
+"""The metrics of the load that ``compare`` shows: more percentiles would say the same. A rule about a baseline may
+compare any."""
 
 PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}  # the greatest value of a point, not the mean
 
 CHARTED = {line.name: line.read for kind in KINDS for chart in kind.charts for line in chart.lines}
 """Series of a machine's servers that are only drawn."""
 
-_METRICS = {metric.name: metric.read for metric in LOAD_METRICS}
-_READ = {name: _METRICS[PEAKS.get(name, name)] for name in (*COMPARED, *PEAKS)}
+_METRICS = {metric.name: metric.read for metric in RULE_METRICS}
+_READ = _METRICS | {peak: _METRICS[name] for peak, name in PEAKS.items()}
 
 _GREATEST = (1 << 63) - 1
 

@@ -212,6 +212,11 @@ def _check_conditions(options: Options) -> None:
             raise UsageError(
                 f"--fail-if '{condition.text}': no host is called {condition.host}; hosts are {', '.join(hosts)}"
             )
+        if condition.beyond is not None and options.baseline is None:
+            raise UsageError(
+                f"--fail-if '{condition.text}' needs a recording to compare with: add --baseline SESSION "
+                "(loadtop sessions lists them)"
+            )
 
 
 def _complete_html_table(options: Options) -> None:

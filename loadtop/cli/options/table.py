@@ -237,6 +237,8 @@ class Options:
     no_record: bool = OUTPUT.option("--no-record", "", "do not record", conflict="record")
     fail_if: "list[Condition]" = OUTPUT.option("--fail-if", "EXPR",
         "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition, repeatable=True)
+    baseline: Path | None = OUTPUT.option("--baseline", "SESSION",
+        "recording for rules such as --fail-if 'p99>baseline+10%'", Path)
     junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as JUnit XML, a test case each",
         output_file)
     hdr: Path | None = OUTPUT.option("--hdr", "FILE", "write response times as a log of HdrHistogram", output_file,

@@ -1,0 +1,163 @@
+"""Rules about a baseline: when they hold, what they say, and what cannot be compared."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loadtop.analysis.baseline import Baseline
+from loadtop.analysis.fail_if import Condition, ConditionError, Outcome, Watchdog
+from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.model import LoadState
+from loadtop.pipeline.snapshot import Snapshot
+from loadtop.reports.junit import junit
+from loadtop.reports.rules import as_json, sentence, table
+from tests.junit import cases_of
+from tests.unit.recording.made import moments
+
+
+def run(snapshots: list[Snapshot], *, slower: float = 1.0, url: str = "http://web1/") -> RunResult:
+    """The result of a test that serves 100 requests/s, or fewer by that factor."""
+    totals = Totals(url)
+    for i, snapshot in enumerate(snapshots):
+        load, rates = snapshot.measured.load, snapshot.measured.load_rates
+        assert load is not None
+        load = replace(load, state=LoadState.RUNNING, step=1, concurrency=10, rate=None)
+        if rates is not None:
+            rates = replace(rates, rps=(100.0 + i % 3) / slower, failed_share=0.0, non_2xx_share=0.0)
+        frame = replace(snapshot.measured.frame, load=load, at=float(i))
+        totals.add(Snapshot(replace(snapshot.measured, frame=frame, load_rates=rates), snapshot.diagnosis))
+    found = totals.result()
+    served = {**found.summary["load"], "rps": 100.0 / slower}
+    return replace(found, summary={**found.summary, "load": served})
+
+
+@pytest.fixture(scope="module")
+def snapshots() -> list[Snapshot]:
+    return moments(45)
+
+
+def outcome(rule: str, before: RunResult, after: RunResult) -> Outcome:
+    rules = [Condition.parse(rule)]
+    compared = Baseline(Path("main.loadtop"), before).compared(rules, after, after.summary)
+    (found,) = Watchdog(rules).outcomes(after.summary, compared)
+    return found
+
+
+def test_a_rule_holds_where_the_difference_is_beyond_its_limit_and_significant(snapshots: list[Snapshot]) -> None:
+    found = outcome("rps<baseline-5%", run(snapshots), run(snapshots, slower=1.25))
+    assert found.broken
+    assert sentence(found) == "80 /s, baseline 100 /s (-20.0 %); significant (p < 0.001)"
+
+
+@pytest.mark.parametrize("slower", [1.0, 0.8, 1.04])
+def test_it_does_not_hold_where_the_test_is_as_good(snapshots: list[Snapshot], slower: float) -> None:
+    assert not outcome("rps<baseline-5%", run(snapshots), run(snapshots, slower=slower)).broken
+
+
+def test_a_difference_within_the_limit_does_not_hold(snapshots: list[Snapshot]) -> None:
+    found = outcome("rps<baseline-30%", run(snapshots), run(snapshots, slower=1.25))
+    assert not found.broken
+    assert sentence(found) == "80 /s, baseline 100 /s (-20.0 %)"
+
+
+def test_a_difference_that_may_be_chance_does_not_hold(snapshots: list[Snapshot]) -> None:
+    after = run(snapshots, slower=1.25)
+    values = after.series.values["load"]["rps"]
+    values[:] = [10.0 if i % 2 else 150.0 for i in range(len(values))]
+    found = outcome("rps<baseline-5%", run(snapshots), after)
+    assert not found.broken
+    assert "not significant: it may be chance (p = " in sentence(found)
+
+
+def test_too_few_intervals_tell_nothing(snapshots: list[Snapshot]) -> None:
+    before, after = run(snapshots[:3]), run(snapshots[:3], slower=2)
+    found = outcome("rps<baseline-5%", before, after)
+    assert not found.broken
+    assert sentence(found).endswith("too few intervals to tell it from chance: each test needs 3 whole ones with load")
+    (case,) = cases_of(junit(after.summary, [found], "A report."))
+    assert (case.result, case.message) == ("Skipped", sentence(found))
+
+
+def test_every_report_says_what_was_compared(snapshots: list[Snapshot]) -> None:
+    after = run(snapshots, slower=1.25)
+    found = outcome("rps<baseline-5/s", run(snapshots), after)
+    (case,) = cases_of(junit(after.summary, [found], "A report."))
+    assert (case.result, case.message) == ("Failure", f"rps<baseline-5/s: {sentence(found)}")
+    (rule,) = as_json([found])
+    (value,) = rule["values"]
+    assert (rule["rule"], rule["held"], rule["unit"]) == ("rps<baseline-5/s", True, "/s")
+    assert {**value, "p": None} == {
+        "host": None, "value": 80.0, "baseline": 100.0, "limit": 95.0, "exceeds": True, "significant": True, "p": None,
+    }  # fmt: skip
+    assert table([found]).rows == [("rps<baseline-5/s", "failed", sentence(found))]
+
+
+def test_machines_are_compared_by_name(snapshots: list[Snapshot]) -> None:
+    result = run(snapshots)
+    found = outcome("cpu.idle<baseline-5%", result, result)
+    assert found.compared.keys() == set(result.roles)
+    assert not found.broken
+
+
+def test_what_the_baseline_lacks_is_said(snapshots: list[Snapshot]) -> None:
+    baseline = Baseline(Path("main.loadtop"), run(snapshots))
+    hosts = ", ".join(baseline.result.roles)
+    said = {rule: baseline.missing(Condition.parse(rule)) for rule in (
+        "rps<baseline", "other.cpu.idle<baseline-5%", "redis.clients>baseline", "load1>baseline+1",
+    )}  # fmt: skip
+    assert list(said.values()) == [
+        "",
+        f"main has no host other; its hosts are {hosts}",
+        "redis.clients was not measured in main",
+        "load1 still holds the minute before a test, so it is not compared",
+    ]
+
+
+def test_another_url_and_another_load_are_named(snapshots: list[Snapshot]) -> None:
+    baseline, other = Baseline(Path("main.loadtop"), run(snapshots)), run(snapshots, url="http://web1/other")
+    assert list(baseline.differences(baseline.result)) == []
+    other.series.loads = {1: "c=20"}
+    assert list(baseline.differences(other)) == [
+        "main has another URL: http://web1/, not http://web1/other",
+        "main has another load: c=10, not c=20",
+    ]
+    assert baseline.as_json(other)["differences"] == list(baseline.differences(other))
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "limit"),
+    [
+        ("p99>baseline", 200.0, 200.0),
+        ("p99>baseline+10%", 200.0, 220.0),
+        ("p99 > baseline + 10 %", 200.0, 220.0),
+        ("p99>baseline+0.02s", 200.0, 220.0),
+        ("rps<=baseline-5%", 200.0, 190.0),
+        ("failed>baseline+2%", 1.0, 3.0),
+        ("web.cpu.idle<baseline-10%", 50.0, 40.0),
+        ("memory.available_kb<baseline-1MB", 5000.0, 3976.0),
+        ("running>baseline+2", 3.0, 5.0),
+    ],
+)
+def test_an_offset_is_in_percent_or_in_the_unit_of_the_metric(rule: str, before: float, limit: float) -> None:
+    beyond = Condition.parse(rule).beyond
+    assert beyond is not None
+    assert beyond.limit(before) == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("p99>baseline-10%", "write baseline\\+10%"),
+        ("p99=baseline", "by > or <"),
+        ("p99>baseline+5", "write a unit"),
+        ("failed>baseline+5", "write a unit"),
+        ("rps<baseline-5ms", "rps is not a time"),
+        ("p99>baseline+10% for 5s", "leave out 'for'"),
+        ("bottleneck!=baseline", "cannot be compared"),
+        ("p99>baseline+x", "cannot read"),
+    ],
+)
+def test_a_rule_that_cannot_be_about_a_baseline_says_what_can(rule: str, said: str) -> None:
+    with pytest.raises(ConditionError, match=said):
+        Condition.parse(rule)
