@@ -24,6 +24,9 @@ pytestmark = [pytest.mark.engines, pytest.mark.timeout(180)]
 JMETER = Path(sys.prefix) / "jmeter" / "bin"
 RMI = 1099
 REPORTED_S = 5.0
+STOPS_S = 2.0  # and what is in flight
+QUIET_S = 1.0  # without requests for so long, a load has stopped
+GONE_S = 5.0
 
 
 class Setup:
@@ -35,6 +38,16 @@ class Setup:
 
     def served(self) -> int:
         return len(self._log.read_text().splitlines())
+
+    def stopped_after(self, moment: float) -> float:
+        """Return how many seconds after a moment the last request came, once there are no more."""
+        served, changed = self.served(), time.monotonic()
+        while time.monotonic() < changed + QUIET_S:
+            assert time.monotonic() < moment + 30, "it does not stop"
+            time.sleep(0.02)
+            if self.served() != served:
+                served, changed = self.served(), time.monotonic()
+        return changed - moment
 
     def is_idle(self) -> bool:
         """Return whether no more requests arrive."""
@@ -170,6 +183,22 @@ def test_lost_servers_are_reported_and_the_rest_goes_on(setup: Setup) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["SIGSTOP", "SIGTSTP"])
+def test_the_servers_pause_with_us(setup: Setup, name: str) -> None:
+    with started("--json", "-", *setup.remote, "-t", "60", "-c", "60", setup.url) as program:
+        assert wait_until(lambda: setup.served() > 100)
+        program.send_signal(getattr(signal, name))
+        assert setup.stopped_after(time.monotonic()) < STOPS_S + WAIT_S
+        before = setup.served()
+        program.send_signal(signal.SIGCONT)
+        assert wait_until(lambda: setup.served() > before + 100, GONE_S)
+        program.send_signal(signal.SIGINT)
+        out, told = program.communicate(timeout=30)
+    assert program.returncode == 130, told
+    load = summary_of(out)["load"]
+    assert 0.5 * setup.served() < load["requests"] - load["failed"] <= setup.served()
+
+
 @pytest.mark.parametrize("ended", ["SIGINT", "SIGKILL", "client"])
 def test_the_servers_stop_with_us(setup: Setup, ended: str) -> None:
     with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url) as program:
@@ -182,12 +211,14 @@ def test_the_servers_stop_with_us(setup: Setup, ended: str) -> None:
             assert time.monotonic() < killed + REPORTED_S
         else:
             program.send_signal(getattr(signal, ended))
+            killed = time.monotonic()
+        stopped_s = setup.stopped_after(killed)
+        assert wait_until(lambda: not live_processes(setup.mark), killed + GONE_S - time.monotonic()), [
+            command_line(pid) for pid in live_processes(setup.mark)
+        ]
         out, told = program.communicate(timeout=30)
     assert program.returncode == {"SIGINT": 130, "SIGKILL": -9, "client": 3}[ended], told
-    assert wait_until(setup.is_idle, 20)
-    assert wait_until(lambda: not live_processes(setup.mark), 20), [
-        command_line(pid) for pid in live_processes(setup.mark)
-    ]
+    assert stopped_s < (GONE_S if ended == "client" else STOPS_S + WAIT_S)
     assert not files_left()
     if ended == "client":
         assert summary_of(out)["load"]["state"] == "failed"

@@ -32,6 +32,7 @@ tool() {
     [ "$servers" = - ] || {
         set -- -R "$servers" "$@"
         cd "$started_in" || return 73 # JMeter looks for the keystore of its servers there
+        trap '' TERM # servers whose client has ended go on; clean_up stops them first
     }
     set -- -n -t "$plan" -l "$d/rows" -j "$d/jmeter.log" "$@"
     {
@@ -47,6 +48,7 @@ tool() {
 }
 clean_up() {
     [ "$servers" != - ] || return 0
+    signal_tool STOP # servers wait for their client, so the load stops before Java has started
     # Version 2.13 ends each line of its log with a space.
     home=$(sed -n 's/ *$//; s/.*JMeterHome=//p' "$d/jmeter.log" | head -n 1)
     busy=

@@ -20,7 +20,7 @@ STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 PORT = 1099  # the port of jmeter-server unless JMeter's ``server_port`` says otherwise
 CHECK_S = 1.0
 CONNECT_S = 1.5  # how long connecting may take. After two failures in a row a server is lost: within 4 s in all
-CLEAN_UP_S = 8.0  # how long stopping remote servers may take without their client: it needs a JVM
+CLEAN_UP_S = 4.5  # how long stopping remote servers may take without their client: it needs a JVM
 _RESULT_PROPERTIES = """
     output_format=csv default_delimiter=, print_field_names=true autoflush=true timestamp_format=ms time=true label=true
     response_code=true response_message=true thread_name=true successful=true bytes=true sent_bytes=true
@@ -29,8 +29,11 @@ _RESULT_PROPERTIES = """
 """
 """What results hold. Without autoflush they come when a buffer is full."""
 
-_REMOTE_PROPERTIES = ("-Jmode=StrippedBatch", "-Jnum_sample_threshold=100", "-Jtime_threshold=300")
-"""Remote servers send their results every 0.3 s, without bodies."""
+PAUSE_S = 0.3
+"""How soon the threads of a remote server pause when its client does, once their requests are answered. A thread that
+sends results waits for the client, so all threads take turns at sending within this time."""
+
+UNKNOWN_THREADS = 100  # assumed for a user's plan that sets its own, for :data:`PAUSE_S`
 
 _STARTED = ("Starting standalone test @", "Starting the test @", "Remote engines have been started:")
 _FINISHED = "Tidying up"
@@ -65,7 +68,7 @@ class JmeterProcess(EngineProcess):
             "jmeter" if machine.remote else settings.program,
             "-" if user_plan is None or machine.remote else str(user_plan.file),
             ",".join(settings.servers) or "-",
-            *_arguments(settings, plan),
+            *arguments_of(settings, plan),
         )
         term_s = CLEAN_UP_S if settings.servers else 1.0
         super().__init__(machine, arguments, self.reader.feed, term_s)
@@ -201,14 +204,14 @@ def stopped(workers: Iterable[EngineWorker]) -> tuple[EngineWorker, ...]:
     return tuple(worker if worker.missing else replace(worker, state=STOPPED, users=None) for worker in workers)
 
 
-def _arguments(settings: JmeterSettings, plan: Plan) -> list[str]:
+def arguments_of(settings: JmeterSettings, plan: Plan) -> list[str]:
     """Return JMeter's own arguments. They hold no secrets."""
     arguments = [f"-Jjmeter.save.saveservice.{each}" for each in _RESULT_PROPERTIES.split()]
     arguments += ["-Jsummariser.name=summary", "-Jjmeter.exit.check.pause=0"]
     if not settings.servers:
         arguments.append("-Jjmeterengine.nongui.port=0")  # no port where anyone on the machine can stop the load
     else:
-        arguments += _REMOTE_PROPERTIES
+        arguments += _sending(settings, plan)
         if (address := local_address(settings.servers[0])) is not None:
             arguments.append(f"-Djava.rmi.server.hostname={address}")
     option = "-G" if settings.servers else "-J"
@@ -222,6 +225,13 @@ def _arguments(settings: JmeterSettings, plan: Plan) -> list[str]:
     if user_plan.duration and settings.time_given and step.duration_s is not None:
         arguments.append(f"{option}duration={max(1, round(step.duration_s))}")
     return arguments
+
+
+def _sending(settings: JmeterSettings, plan: Plan) -> list[str]:
+    """Return how remote servers send their results: without bodies, often enough for :data:`PAUSE_S`."""
+    threads = max(map(threads_of, plan.steps)) if settings.sets_threads else UNKNOWN_THREADS
+    milliseconds = max(1, int(1000 * PAUSE_S / threads))
+    return ["-Jmode=StrippedBatch", "-Jnum_sample_threshold=100", f"-Jtime_threshold={milliseconds}"]
 
 
 def local_address(server: str) -> str | None:

@@ -6,8 +6,9 @@ import socket
 import pytest
 
 from loadtop.cli.options.command_line import parse
-from loadtop.engines.jmeter.plan import check_even
-from loadtop.engines.jmeter.process import RemoteServers, local_address
+from loadtop.engines.engine import LOCAL
+from loadtop.engines.jmeter.plan import JmeterSettings, check_even
+from loadtop.engines.jmeter.process import RemoteServers, arguments_of, local_address
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 
 URL = "http://127.0.0.1:9/"
@@ -48,6 +49,14 @@ def test_every_server_does_the_same() -> None:
     check_even(Plan(target, (Step(concurrency=4, requests=10),)), 2)
     with pytest.raises(PlanError, match="-c 3: give a multiple of 2"):
         check_even(Plan(target, (Step(concurrency=3, duration_s=1),)), 2)
+
+
+@pytest.mark.parametrize(("threads", "milliseconds"), [(2, 150), (60, 5), (4000, 1)])
+def test_every_thread_of_a_server_sends_soon(threads: int, milliseconds: int) -> None:
+    """One whose client is stopped waits as soon as it sends, so the load stops."""
+    plan = Plan((Target.parse(URL),), (Step(concurrency=1), Step(concurrency=threads)))
+    settings = JmeterSettings(plan, (LOCAL,), "jmeter", servers=("g1",))
+    assert f"-Jtime_threshold={milliseconds}" in arguments_of(settings, plan)
 
 
 def test_the_servers_are_read_from_the_command_line() -> None:
