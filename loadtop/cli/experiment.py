@@ -7,9 +7,10 @@ import time
 
 from msgspec.structs import replace
 
+from loadtop.analysis.experiment.commands import CommandError
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile, cell_result
-from loadtop.analysis.experiment.runner import CommandError, ExperimentFeed, Progress, Runner, VariantError
+from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, Runner, VariantError
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
 from loadtop.cli.live_test import LiveTest, Show

@@ -46,16 +46,20 @@ class GuardedProcess:
         environment: dict[str, str] | None = None,
         term_s: float = 1.0,
         remove: Path | None = None,
+        directory: Path | None = None,
+        leaves: bool = False,
     ) -> None:
         """Run ``argv`` with these open files as its input, output and error; they are closed here.
 
         ``terminal``: the files are a terminal that it controls. ``term_s`` is the time between SIGTERM and SIGKILL.
-        The directory ``remove`` is removed by :meth:`close`, or when loadtop is gone.
+        The directory ``remove`` is removed by :meth:`close`, or when loadtop is gone. ``directory`` is where it runs.
+        With ``leaves``, daemons that it starts stay, and so does what it leaves running if it succeeds.
         """
         self._end_s = _END_S + term_s
         request = {
             "argv": argv, "files": files, "terminal": terminal, "environment": environment, "term_s": term_s,
             "silence_s": SILENCE_S, "remove": remove and str(remove),
+            "directory": directory and str(directory), "leaves": leaves,
         }  # fmt: skip
         try:
             self._guard = await asyncio.create_subprocess_exec(

@@ -2,7 +2,9 @@
 
 The first line on standard input is the request, as JSON: ``argv``, ``files`` (open files that become the command's
 standard input, output and error), ``terminal`` (whether they are a terminal that it controls), ``environment``,
-``term_s`` (seconds between SIGTERM and SIGKILL), ``silence_s``, and ``remove`` (a directory to remove at the end).
+``term_s`` (seconds between SIGTERM and SIGKILL), ``silence_s``, ``remove`` (a directory to remove at the end),
+``directory`` (where the command runs), and ``leaves`` (whether daemons, and what a command that succeeded left running,
+stay).
 Later lines are signal numbers for the command and its descendants; empty ones are heartbeats. Without any line for
 ``silence_s`` seconds, loadtop is suspended or hangs: the command is stopped until the next line.
 Events are written as lines of JSON: ``pid``, then ``exit``; or ``problem``.
@@ -41,7 +43,7 @@ class Guard:
         with os.fdopen(0, "rb", 0, closefd=False) as stdin:
             self._request = json.loads(stdin.readline())
         self._child = 0
-        self._ended = self._stopped = False
+        self._ended = self._stopped = self._succeeded = False
         self._heard = time.monotonic()
 
     def run(self) -> None:
@@ -71,7 +73,8 @@ class Guard:
                     self._signal(signal.Signals(int(line)))
                 wanted = wanted and bool(data)
             self._reap()
-        self._end_all()
+        if not (self._succeeded and self._request["leaves"]):
+            self._end_all()
         if self._request["remove"]:
             import shutil
 
@@ -80,7 +83,8 @@ class Guard:
             shutil.rmtree(self._request["remove"], ignore_errors=True)
 
     def _start(self) -> bool:
-        _prctl(PR_SET_CHILD_SUBREAPER, 1)
+        if not self._request["leaves"]:
+            _prctl(PR_SET_CHILD_SUBREAPER, 1)
         files: list[int] = self._request["files"]
 
         def prepare() -> None:
@@ -95,6 +99,7 @@ class Guard:
                 stdout=files[1],
                 stderr=files[2],
                 env=self._request["environment"],
+                cwd=self._request["directory"],
                 start_new_session=True,
                 preexec_fn=prepare,  # noqa: PLW1509 - the guard has one thread
             )
@@ -119,8 +124,18 @@ class Guard:
             if not pid:
                 return True
             if pid == self._child:
-                self._ended = True
+                self._ended, self._succeeded = True, not status
                 _report({"exit": os.waitstatus_to_exitcode(status)})
+
+    def _any_left(self) -> bool:
+        """Whether there are children, or processes of the command's group that are not adopted."""
+        if self._reap():
+            return True
+        try:
+            os.killpg(self._child, 0)
+        except OSError:
+            return False
+        return True
 
     def _hear(self) -> None:
         self._heard = time.monotonic()
@@ -135,12 +150,12 @@ class Guard:
 
     def _end_all(self) -> None:
         """SIGTERM, a pause, then SIGKILL until no process is left."""
-        if not self._reap():
+        if not self._any_left():
             return
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
         kill_at = time.monotonic() + self._request["term_s"]
-        while self._reap() and time.monotonic() < kill_at + KILL_S:
+        while self._any_left() and time.monotonic() < kill_at + KILL_S:
             if time.monotonic() >= kill_at:
                 self._signal(signal.SIGKILL)
             time.sleep(0.01)

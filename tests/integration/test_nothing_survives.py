@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import LOCUST, files_left, mark_processes, require_locust
+from tests.loads.engines import LOCUST, files_left, mark_processes, remote_machine, require_locust
 from tests.loads.processes import mark_environment, marked
 from tests.loads.program import wait_until
 from tests.servers.apache import ApacheFactory
+from tests.servers.sshd import SshdFactory
 
 GONE_S = 5.0
 QUIET = ("--headless", "-q", "--no-record")
@@ -67,6 +68,33 @@ def test_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: t
         assert wait_until(running.exists)
         assert wait_until(lambda: len(marked(mark, "sleep\x0030")) >= 2)
         kill_and_wait(mark, program, *killed)
+
+
+@pytest.mark.parametrize(
+    ("far", "killed"),
+    [(False, ""), (False, "process_guard.py"), (False, "sleep\x00301"), (True, ""), (True, "BatchMode=yes")],
+    ids=["loadtop", "guard", "command", "loadtop-far", "ssh"],
+)
+def test_of_the_commands_of_an_experiment(
+    sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: bool, killed: str
+) -> None:
+    mark = mark_environment(monkeypatch)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    place = remote_machine(sshd, tmp_path, mark) if far else "local"
+    running, plan = tmp_path / "running", tmp_path / "plan.toml"
+    plan.write_text(f"""
+options = ["--host", "web={place}"]
+requests = 1
+concurrencies = [1]
+urls = "http://127.0.0.1:9/"
+[[variants]]
+name = "never ready"
+host = "web"
+apply = ["sleep 300 & touch {running}; sleep 301"]
+""")
+    with started("experiment", "-q", str(plan)) as program:
+        assert wait_until(lambda: running.exists() and len(marked(mark, "sleep\x0030")) >= 2)
+        assert "Traceback" not in kill_and_wait(mark, program, *filter(None, [killed]))
 
 
 @pytest.mark.parametrize(

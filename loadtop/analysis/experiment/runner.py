@@ -1,20 +1,10 @@
-"""Goes through the cells of an experiment: applies the variant, has it measured, stores the result.
+"""Goes through the cells of an experiment: applies the variant, has it measured, stores the result."""
 
-The commands of a PLAN run locally or over SSH, within a time limit; the output of one that fails is kept.
-"""
-
-import asyncio
-import os
-import re
-import signal
-import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
+from loadtop.analysis.experiment.commands import CommandError, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
 from loadtop.analysis.experiment.results import CellResult, ResultFile
 from loadtop.diagnosis.finding import Finding
@@ -22,117 +12,8 @@ from loadtop.i18n import Message, MessageError
 from loadtop.pipeline.feed import Command, Feed
 from loadtop.pipeline.snapshot import Snapshot
 
-MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails
-MOST_LINES = 200  # in which the status of a server's answer must come
-
-_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})\b", re.ASCII)
-
 Show = Callable[[Snapshot], None]
 Measure = Callable[[Cell], Awaitable[CellResult | None]]  # runs the test of a cell; None where it was cut short
-
-
-class CommandError(MessageError):
-    """A command failed or took too long; ``output`` is the end of its output."""
-
-    def __init__(self, message: Message, output: str) -> None:
-        super().__init__(message)
-        self.output = output
-
-
-def command_line(command: str, place: str | None) -> list[str]:
-    """How a shell command is run: ``place`` is ``None``, ``local`` or ``ssh://[USER@]HOST[:PORT]``."""
-    if place is None or place == "local":
-        return ["sh", "-c", command]
-    # The far shell gets the command as one word; host keys are checked, and there is no prompt for a password.
-    return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, command]
-
-
-async def run_commands(commands: Sequence[str], *, place: str | None, directory: Path, seconds: float) -> None:
-    """Run them one after another, each in its own session; raises :class:`CommandError` at the first that fails.
-
-    Output goes to a file, not through a pipe: a server that a command starts may keep it open for as long as it runs.
-    """
-    for command in commands:
-        with tempfile.TemporaryFile() as output:
-            process = await asyncio.create_subprocess_exec(
-                *command_line(command, place),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=directory,
-                start_new_session=True,
-            )
-            try:
-                code = await asyncio.wait_for(process.wait(), seconds)
-                message = Message("ended with {code}", code=code) if code else None
-            except TimeoutError:
-                message = Message("did not end within {seconds} s", seconds=f"{seconds:g}")
-            finally:
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-                    await process.wait()
-            if message is not None:
-                output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_SHOWN))
-                text = "'{command}' {message}" if place in (None, "local") else "'{command}' on {place} {message}"
-                failure = Message(text, command=command, place=place, message=message)
-                raise CommandError(failure, output.read().decode("utf-8", "replace"))
-
-
-async def wait_until_ready(ready: str, *, place: str | None, directory: Path, seconds: float) -> None:
-    """Return when a URL answers below 500, or a command succeeds; raises :class:`CommandError` after ``seconds``."""
-    if not ready:
-        return
-    deadline = asyncio.get_running_loop().time() + seconds
-    said = ""
-    while True:
-        left = deadline - asyncio.get_running_loop().time()
-        if ready.startswith(("http://", "https://")):
-            said = await _refusal(ready, max(0.5, min(5.0, left)))
-        else:
-            try:
-                await run_commands([ready], place=place, directory=directory, seconds=max(0.5, left))
-                said = ""
-            except CommandError as error:
-                said = error.output or str(error)
-        if not said:
-            return
-        if asyncio.get_running_loop().time() >= deadline:
-            text = "the server is not ready after {seconds} s: {ready}"
-            raise CommandError(Message(text, seconds=f"{seconds:g}", ready=ready), said)
-        await asyncio.sleep(0.1)
-
-
-async def _refusal(url: str, seconds: float) -> str:
-    """Why the server at a URL is not ready; empty if it is. It can say anything, for as long as it likes."""
-    parts = urlsplit(url)
-    secure, host = parts.scheme == "https", parts.netloc.rpartition("@")[2]
-    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
-    try:
-        port = parts.port or (443 if secure else 80)
-        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("ascii")
-    except ValueError as error:
-        return str(error)
-    try:
-        async with asyncio.timeout(seconds):
-            reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=secure or None)
-            try:
-                writer.write(request)
-                for _ in range(MOST_LINES):  # of interim responses, which may come first
-                    status = _STATUS.match(await reader.readline())
-                    if status is not None and status[1] >= b"200":
-                        return "" if status[1] < b"500" else f"it answers with {status[1].decode()}"
-            finally:
-                writer.close()
-    except TimeoutError:
-        return f"it does not answer within {seconds:.1f} s"
-    except ConnectionError as error:  # asyncio names the call that failed, not why
-        return os.strerror(error.errno) if error.errno else str(error)
-    except OSError as error:
-        return str(error)
-    except ValueError:  # a line longer than any
-        pass
-    return "its answer is not one of HTTP"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from loadtop.analysis.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile
-from loadtop.analysis.experiment.runner import (
-    CommandError,
-    Progress,
-    Runner,
-    VariantError,
-    command_line,
-    run_commands,
-    wait_until_ready,
-)
+from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
 
 AResult = Callable[..., CellResult]
 
@@ -123,7 +116,16 @@ async def test_output_is_kept_and_time_is_bounded(tmp_path: Path) -> None:
 
 async def test_a_server_left_in_the_background_does_not_hold_the_runner(tmp_path: Path) -> None:
     await run_commands(["sleep 2 & echo $! > pid"], place=None, directory=tmp_path, seconds=1.5)
-    assert (tmp_path / "pid").exists()
+    os.kill(int((tmp_path / "pid").read_text()), 0)  # it stays
+
+
+async def test_a_command_that_takes_too_long_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"did not end within 0\.5 s"):
+        await run_commands(
+            ["(trap '' TERM; sleep 60) & echo $! > pid; wait"], place=None, directory=tmp_path, seconds=0.5
+        )
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 async def test_readiness(tmp_path: Path) -> None:
@@ -167,5 +169,6 @@ async def test_a_server_that_is_asked_whether_it_is_ready_can_say_anything(
 def test_far_commands_go_through_ssh() -> None:
     words = command_line("apachectl graceful", "ssh://root@web1:2222")
     assert words[0] == "ssh"
-    assert words[-3:] == ["--", "ssh://root@web1:2222", "apachectl graceful"]
+    assert words[-3:-1] == ["--", "ssh://root@web1:2222"]
+    assert words[-1].endswith("loadtop 'apachectl graceful'")
     assert "BatchMode=yes" in words

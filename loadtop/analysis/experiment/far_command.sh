@@ -1,0 +1,19 @@
+# Runs the shell command $1 until it ends, or until standard input does: then the connection or loadtop is gone.
+# What it leaves in the background, such as a server, stays only if it succeeded.
+exec 3<&0
+"${SHELL:-sh}" -c "$1" </dev/null 3<&- &
+command=$!
+(
+    while read -r _; do :; done
+    trap '' TERM
+    kill -TERM 0
+    sleep 1
+    kill -KILL 0
+) <&3 >/dev/null 2>&1 &
+watcher=$!
+wait "$command"
+code=$?
+kill -KILL "$watcher"
+trap '' TERM
+[ "$code" = 0 ] || kill -TERM 0
+exit "$code"
