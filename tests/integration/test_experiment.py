@@ -41,7 +41,7 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     results = file.with_suffix(".results")
     with started("experiment", str(file)) as process:
         ledger = results / "cells.jsonl"
-        assert wait_until(ledger.exists)
+        assert wait_until(lambda: ledger.exists() and ledger.read_text().endswith("\n"))
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
