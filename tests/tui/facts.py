@@ -21,6 +21,7 @@ from tests.tui.stage import Cell
 from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Role
 from tui.drawing.numbers import count, milliseconds, per_second, percent, quantity, size, speed
+from tui.panels.breakdown import ROLES, part_in_words
 from tui.panels.processes import ordered
 from tui.state.view import Phase, View
 
@@ -57,6 +58,8 @@ def bad_if(holds: object) -> Role:
 def of_verdict(view: View, glyphs: Glyphs) -> Iterator[Fact]:
     finding = None if view.snapshot is None else view.snapshot.diagnosis.verdict
     title, role = headline(view, finding)
+    if finding is not None and finding.dependency is not None:
+        yield Fact(f"({re.escape(finding.dependency.address)}) ")
     sign = {Role.GOOD_BADGE: glyphs.fine, Role.BAD_BADGE: glyphs.limit}.get(role, glyphs.unsure)
     yield Fact(f"({re.escape(f'{sign} {title}')}) ", role)
     if finding is not None and title == tr(verdict_named(finding.bottleneck).title):
@@ -90,6 +93,17 @@ def headline(view: View, finding: Finding | None) -> tuple[str, Role]:
             return tr("MEASURING"), Role.WARN_BADGE
         return tr(verdict.title), Role.GOOD_BADGE
     return tr(verdict.title), Role.WARN_BADGE if verdict.doubtful else Role.BAD_BADGE
+
+
+def of_breakdown(view: View, glyphs: Glyphs) -> Iterator[Fact]:
+    """The largest part with its share, and its filling in the bar."""
+    now = view.history.request_time.now()
+    if now is None:
+        return
+    first = now.parts[0]
+    sign = glyphs.rail if first.part is None else glyphs.patterns[first.hue]
+    yield Fact(rf"({re.escape(sign)}+)", ROLES[-1 if first.part is None else first.hue])
+    yield Fact(rf"{re.escape(part_in_words(first)[:6])}.*?({100 * first.ms / now.mean_ms:.0f} %)", Role.VALUE)
 
 
 def of_load(view: View, _: Glyphs) -> Iterator[Fact]:
@@ -246,6 +260,7 @@ def of_time(view: View, glyphs: Glyphs) -> Iterator[Fact]:
 
 OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
     "verdict": of_verdict,
+    "breakdown": of_breakdown,
     "load": of_load,
     "cpu": of_cpu,
     "memory": of_memory,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from loadtop.diagnosis.breakdown import breakdown
+from loadtop.diagnosis.breakdown import Breakdown, Part, Share, breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
 from loadtop.i18n import verbatim
@@ -16,9 +16,13 @@ from loadtop.model import (
     Frame,
     HostSample,
     HostState,
+    Listener,
     Outcome,
+    Peer,
+    Peers,
     State,
     StatedTimes,
+    Tcp,
 )
 from loadtop.model.server import ServerReading
 from loadtop.pipeline.snapshot import Snapshot
@@ -167,6 +171,26 @@ def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...
     return {"redis": (redis,), "mysql": (mysql,), "postgresql": (postgresql,)}
 
 
+def with_dependency() -> list[Snapshot]:
+    """A pool of 40 that waits for a database, which takes longer the more ask; a cache answers at once."""
+    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
+    snapshots: list[Snapshot] = []
+    database = cache = 0
+    for number, snapshot in enumerate(moments("apache-workers")):
+        (host,) = snapshot.measured.frame.hosts
+        database, cache = database + (155 if number >= 8 else 12), cache + 6
+        peers = (
+            Peer("10.0.0.5:3306", "mysql", 1, 200 * number, database, 20 * database, 41 * 40 * number),
+            Peer("10.0.0.6:6379", "redis", 1, 200 * number, cache, cache, 120 * number),
+        )
+        queued = Tcp(0, 0, 0, 900 * number, 0, 0, 24, 130, 60, listeners=(Listener(80, 4 if number >= 8 else 0),))
+        assert host.sample is not None
+        sample = replace(host.sample, peers=Peers(5 * number, peers), locks=(), tcp=queued)
+        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(replace(host, sample=sample),)))
+        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
+    return snapshots
+
+
 def with_load(snapshot: Snapshot, **changes: Any) -> Snapshot:
     """The moment with these fields of its load changed."""
     frame = snapshot.measured.frame
@@ -253,7 +277,8 @@ def _poisoned(snapshot: Snapshot) -> Snapshot:
         tuple(host.state for host in hosts),
         (EVIL,),
     )
-    return Snapshot(Measured(frame, measured.load_rates, tuple(hosts)), Diagnosis(verdict, (verdict,)))
+    found = Breakdown(20, 300.0, (Share(Part.DEPENDENCY, EVIL, EVIL, 200.0, EVIL), Share(Part.LOCK, EVIL, EVIL, 60.0)))
+    return Snapshot(Measured(frame, measured.load_rates, tuple(hosts)), Diagnosis(verdict, (verdict,)), found)
 
 
 def _evil(page: ServerRates[ServerReading]) -> ServerRates[ServerReading]:
@@ -269,6 +294,7 @@ STORIES: dict[str, Callable[[], Sequence[Snapshot]]] = {
     "nginx": with_nginx,
     "nginx-without-limits": lambda: with_nginx(limits=False),
     "databases": with_databases,
+    "dependency": with_dependency,
     "databases-full": lambda: with_databases(full=True),
     "workers": by_locust,
     "many-workers": lambda: by_locust((*CALM, *TROUBLED[:2])),

@@ -18,6 +18,7 @@ from loadtop.servers.registry import VERDICTS
 from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, THEMES, UNICODE, Appearance, Glyphs
 from tui.drawing.line import Role
 from tui.drawing.verdicts import UNSEEN, letter_of, metric
+from tui.state.request_time import HUES
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,7 @@ def test_what_colours_say_is_said_by_signs_too(glyphs: Glyphs) -> None:
     """The verdict by its sign, a state of the processors by its filling, a limit on the time strip by its letter."""
     assert len({glyphs.fine, glyphs.limit, glyphs.unsure}) == 3
     assert len(set(glyphs.shades)) == 4
+    assert len({*glyphs.patterns, glyphs.rail}) == len(glyphs.patterns) + 1 == HUES + 2
     assert len({glyphs.fill, glyphs.rail, glyphs.tick}) == 3
     letters = [letter_of(name, glyphs)[0] for name in (NONE, UNSEEN, *(verdict.name for verdict in VERDICTS))]
     assert len(set(letters)) == len(letters)

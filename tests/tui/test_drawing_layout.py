@@ -59,8 +59,8 @@ def test_frames_join() -> None:
     assert placed["verdict"].ceiling[-1] == "╮"
     assert placed["load"].ceiling[0] == "├"
     assert placed["cpu"].ceiling[0] == "┬"
-    assert placed["devices"].ceiling[0] == "┼"
-    assert placed["devices"].ceiling[-1] == "┤"
+    assert placed["devices/breakdown"].ceiling[0] == "┼"
+    assert placed["devices/breakdown"].ceiling[-1] == "┤"
     assert placed["time"].floor[0] == "╰"
     assert "┴" in placed["time"].ceiling
 

@@ -31,6 +31,7 @@ DONE = {
     "mark": ["asks mark"],
     "picture": ["says picture saved"],
     "screen.zoom": ["shows load alone"],
+    "screen.zoom('breakdown')": ["shows breakdown alone"],
     "next_host": ["says only one machine"],
     "screen.order": ["shows processes by wait%"],
     "screen.reverse": ["shows processes turned"],

@@ -1,4 +1,4 @@
-"""Fifteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
+"""Eighteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
 
 ``LOADTOP_SNAPSHOTS=write`` writes them anew; look at the difference before you commit it. What holds for every screen
 at every size is in test_screens.py.
@@ -50,7 +50,7 @@ LETTERS = {
     Role.WARN_BADGE: "W", Role.BAD_BADGE: "X", Role.ACCENT: "a", Role.GRAPH_LOW: "1", Role.GRAPH: "2",
     Role.GRAPH_TOP: "3", Role.FREE: "4", Role.FILLING: "5", Role.FULL: "6", Role.USER: "u", Role.SYSTEM: "s",
     Role.IOWAIT: "i", Role.STEAL: "z", Role.SWAP: "p", Role.EMPTY: "-", Role.TAB: "T", Role.LIMIT: "l",
-    Role.SELECTED: "#",
+    Role.SELECTED: "#", Role.PART_1: "P", Role.PART_2: "Q", Role.PART_3: "R", Role.PART_4: "S", Role.PART_5: "V",
 }  # fmt: skip
 OF_ROLES = {style: LETTERS[role] for role, style in ROLES.items()}
 OF_WEIGHTS = {
@@ -134,6 +134,8 @@ PICTURES = {
     "stale": Picture(cockpit("stale")),
     "load-failed": Picture(cockpit("load-failed")),
     "done": Picture(cockpit("done")),
+    "dependency": Picture(cockpit("dependency"), size=(120, 40)),
+    "breakdown": Picture(cockpit("dependency"), ("b",)),
     "php-fpm": Picture(cockpit("servers"), ("right",) * 6),
     "nginx": Picture(cockpit("nginx"), ("colon", "s", "t")),
     "workers": Picture(cockpit("workers"), ("m", *"new")),

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from tui.widgets.question import Question
 
 _SAME = {key.action: key for key in keybar.KEYS}  # keys as in the cockpit
-_RANKS = {"evidence": 6, "next_host": 8, "screen.zoom": 7, "picture": 10, "copy": 10}  # of those in the last line
+_RANKS = {
+    "evidence": 6,
+    "next_host": 8,
+    "screen.zoom": 7,
+    "screen.zoom('breakdown')": 8,
+    "picture": 10,
+    "copy": 10,
+}  # of those in the last line
 _HIDDEN = ("screen.order", "screen.reverse", "screen.filter", "palette")
 KEYS = (
     Key("q", "leave", "q", "quit", "quit", 0),

@@ -15,7 +15,8 @@ class Glyphs:
     """One set of characters.
 
     ``steps`` rise from empty to full; with ``dots``, graphs are drawn in Braille instead, and ``ground`` is a measured
-    0. ``shades`` are the fillings of user, system, iowait and steal. ``junctions`` are indexed by the sides of a cell
+    0. ``shades`` are the fillings of user, system, iowait and steal, ``patterns`` those of the parts of a request's
+    time: five that are told apart, and one for all others. ``junctions`` are indexed by the sides of a cell
     that the frame line reaches (up 1, right 2, down 4, left 8).
     """
 
@@ -23,6 +24,7 @@ class Glyphs:
     ground: str = "⣀"
     dots: bool = True
     shades: str = "━╍┅┉"
+    patterns: str = "━╍┅┉╾┄"
     rail: str = "─"
     fill: str = "━"
     tick: str = "╂"
@@ -45,13 +47,16 @@ class Glyphs:
 
 UNICODE = Glyphs()
 
-BLOCKS = Glyphs(dots=False, ground="▁", shades="█▓▒░")  # without colour: each layer of a graph has its own filling
+BLOCKS = Glyphs(
+    dots=False, ground="▁", shades="█▓▒░", patterns="█▓▒░▚▖"
+)  # without colour: each layer of a graph has its own filling
 
 ASCII = Glyphs(
     steps=" ._-=+*%#",
     ground=".",
     dots=False,
     shades="#=~:",
+    patterns="#=~:%+",
     rail="-",
     fill="=",
     tick="|",
@@ -88,6 +93,11 @@ def _theme(ground: str, ink: str, faint: str, frame: str, badge: str, **colours:
         Role.BAD: f"bold {colours['bad']}",
         Role.FULL: colours["bad"],
         Role.SWAP: colours["iowait"],
+        Role.PART_1: colours["user"],
+        Role.PART_2: colours["iowait"],
+        Role.PART_3: colours["warn"],
+        Role.PART_4: colours["fourth"],
+        Role.PART_5: colours["fifth"],
     }
     on = f" on {ground}" if ground else ""
     return {role: Style.parse(styles.get(role, ink) + on) for role in Role} | {
@@ -101,7 +111,7 @@ def _theme(ground: str, ink: str, faint: str, frame: str, badge: str, **colours:
 TERMINAL = _theme(
     "", "", "dim", "bright_black", "black",
     good="green", warn="yellow", bad="red", accent="cyan", low="blue", high="bright_cyan",
-    user="cyan", system="blue", iowait="magenta", steal="red",
+    user="cyan", system="blue", iowait="magenta", steal="red", fourth="blue", fifth="green",
 ) | {Role.BAD_BADGE: Style.parse("bold white on red")}  # fmt: skip
 """The terminal's own sixteen colours and background: fits light and dark terminals, and takes few bytes."""
 
@@ -121,18 +131,18 @@ THEMES = {
     "dark": partial(
         _theme, "#14181d", "#d7dde4", "#8b96a3", "#3c4652", "#14181d",
         good="#7fc97f", warn="#e5c07b", bad="#f47067", accent="#56c2d6", low="#4a78b5", high="#a5e8f3",
-        user="#56c2d6", system="#6d9bea", iowait="#c792ea", steal="#f47067",
+        user="#56c2d6", system="#6d9bea", iowait="#c792ea", steal="#f47067", fourth="#6d9bea", fifth="#7fc97f",
     ),
     "light": partial(
         _theme, "#fbfaf7", "#1f2328", "#656d76", "#b9b6ae", "#ffffff",
         good="#1a7f37", warn="#8a5a00", bad="#c1272d", accent="#0b6e86", low="#5b86b8", high="#084c5e",
-        user="#0b6e86", system="#2f5fb3", iowait="#8a3fb0", steal="#c1272d",
+        user="#0b6e86", system="#2f5fb3", iowait="#8a3fb0", steal="#c1272d", fourth="#2f5fb3", fifth="#1a7f37",
     ),
     # The colours of Okabe and Ito (2008), which all kinds of colour vision tell apart: blue is good, orange bad.
     "safe": partial(
         _theme, "#101010", "#e8e8e8", "#a0a0a0", "#505050", "#101010",
         good="#56b4e9", warn="#f0e442", bad="#e69f00", accent="#56b4e9", low="#0072b2", high="#e8e8e8",
-        user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00",
+        user="#56b4e9", system="#0072b2", iowait="#cc79a7", steal="#e69f00", fourth="#d55e00", fifth="#009e73",
     ),
 }  # fmt: skip
 """Palettes with a background of their own, made when chosen. A terminal with fewer colours shows the nearest ones."""

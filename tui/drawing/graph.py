@@ -170,16 +170,22 @@ def against(
 
 
 def layers(
-    values: Sequence[tuple[int, ...] | None], roles: Sequence[Role], cells: int, rows: int, glyphs: Glyphs
+    values: Sequence[tuple[int, ...] | None],
+    roles: Sequence[Role],
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+    fillings: str = "",
 ) -> list[Line]:
     """A graph of stacked shares (percent of the height), from the top; ``roles`` are those of the layers from below.
 
-    With blocks each layer has a filling of its own too; with dots a cell has the role of the layer that fills most.
+    With blocks each layer has a filling of its own too, of ``fillings`` or else the shades; with dots a cell has the
+    role of the layer that fills most.
     """
     if cells <= 0 or rows <= 0:
         return []
     columns = _columns(_shown(values, cells, glyphs), glyphs)
-    stacks = [_stack(left, right, rows, glyphs) for left, right in columns]
+    stacks = [_stack(left, right, rows, glyphs, fillings or glyphs.shades) for left, right in columns]
     return [_joined([stack[y] for stack in stacks], roles) for y in range(rows)]
 
 
@@ -213,7 +219,7 @@ def _column(left: int | None, right: int | None, rows: int, glyphs: Glyphs) -> s
 
 @lru_cache(maxsize=1024)  # the columns of a wide screen; one of them takes about 1 kB
 def _stack(
-    left: tuple[int, ...] | None, right: tuple[int, ...] | None, rows: int, glyphs: Glyphs
+    left: tuple[int, ...] | None, right: tuple[int, ...] | None, rows: int, glyphs: Glyphs, fillings: str
 ) -> tuple[tuple[str, int], ...]:
     """The cells of a column from the top, each with the number of the layer that it shows."""
     steps = rows * glyphs.cell_steps
@@ -227,7 +233,7 @@ def _stack(
         row = rows - 1 - y
         layer = _thickest(parts, row * 100.0 / rows, (row + 1) * 100.0 / rows)
         if character == glyphs.steps[-1]:
-            character = glyphs.shades[min(layer, len(glyphs.shades) - 1)]  # noqa: PLW2901 (a full cell has a filling)
+            character = fillings[min(layer, len(fillings) - 1)]  # noqa: PLW2901 (a full cell has a filling)
         cells.append((character, layer))
     return tuple(cells)
 

@@ -52,18 +52,19 @@ SERVERS = "(servers)"  # stands for the server panels within one place
 EACH_SERVER = "(each server)"  # stands for the server panels side by side
 
 PROCESSES = "workers/processes"
+BREAKDOWN = Band(("breakdown",), 4, weight=1, rank=5, max_rows=5)  # where a screen has room for one more band
 
 NARROW = (  # 60 columns
     Band(("verdict",), 3, rank=0, max_rows=4),
     Band(("load", "cpu"), 4, weight=2, rank=1, short_rows=2),
-    Band(("memory/devices", f"{SERVERS}/{PROCESSES}"), 4, weight=2, rank=3),
+    Band(("memory/devices/breakdown", f"{SERVERS}/{PROCESSES}"), 4, weight=2, rank=3),
     Band(("time",), 1, rank=2, max_rows=1),
 )
 
 MIDDLE = (  # from 80 columns on: half of them hold a line on swap in both directions, in every language
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu"), 4, weight=4, rank=1),
-    Band(("memory", "devices"), 3, weight=2, rank=4, max_rows=8),
+    Band(("memory", "devices/breakdown"), 3, weight=2, rank=4, max_rows=8),
     Band((SERVERS, PROCESSES), 4, weight=3, rank=3),
     Band(("time",), 1, rank=2, max_rows=1),
 )
@@ -71,18 +72,34 @@ MIDDLE = (  # from 80 columns on: half of them hold a line on swap in both direc
 WIDE = (  # from 108 columns on
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
     Band(("load", "cpu", "memory"), 4, weight=3, rank=1),
-    Band((SERVERS, PROCESSES, "devices"), 4, weight=4, rank=3),
+    Band((SERVERS, PROCESSES, "devices/breakdown"), 4, weight=4, rank=3),
     Band(("time",), 2, rank=2, max_rows=2),
 )
 
 HUGE = (  # from 168 columns on
     Band(("verdict",), 4, weight=1, rank=0, max_rows=5),
-    Band(("load", "cpu", "memory", "devices"), 8, weight=3, rank=1),
+    Band(("load", "cpu", "memory", "devices/breakdown"), 8, weight=3, rank=1),
     Band((EACH_SERVER, "workers", "processes"), 8, weight=3, rank=3),
     Band(("time",), 2, rank=2, max_rows=2),
 )
 
-ARRANGEMENTS = ((168, HUGE), (108, WIDE), (80, MIDDLE))  # each with the columns that it needs
+
+def _with_breakdown(bands: Sequence[Band]) -> tuple[Band, ...]:
+    """The bands with the breakdown in one of its own below the first, in place of a tab."""
+    first, *others = (
+        replace(band, panels=tuple(place.replace("/breakdown", "") for place in band.panels)) for band in bands
+    )
+    return (first, BREAKDOWN, *others)
+
+
+ARRANGEMENTS = (  # each with the columns that it needs
+    (168, _with_breakdown(HUGE)),
+    (168, HUGE),
+    (108, _with_breakdown(WIDE)),
+    (108, WIDE),
+    (80, _with_breakdown(MIDDLE)),
+    (80, MIDDLE),
+)
 COMMAND = Band(("command",), 6, weight=6, rank=1)  # the screen of a command that makes the load
 
 

@@ -1,6 +1,7 @@
 """Every panel of the cockpit, in the order in which they are chosen."""
 
 from tui.panels.apache import ApachePanel
+from tui.panels.breakdown import BreakdownPanel
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel, WorkersPanel
 from tui.panels.machine import CpuPanel, DevicePanel, MemoryPanel
@@ -34,6 +35,7 @@ PANELS: tuple[type[Panel], ...] = (
     WorkersPanel,
     ProcessPanel,
     DevicePanel,
+    BreakdownPanel,
     TimePanel,
 )
 """A panel that belongs to no kind of server needs a place in :mod:`tui.drawing.layout` as well."""

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
-from loadtop.diagnosis.breakdown import Breakdown
 from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, rendered, tr
 from loadtop.model import LoadState
@@ -24,6 +22,7 @@ from tui.drawing.verdicts import (
     threshold_of,
     titled,
 )
+from tui.panels.breakdown import BreakdownPanel, part_in_words
 from tui.state.view import Phase, View
 from tui.widgets.panel import Panel
 
@@ -31,6 +30,7 @@ _BADGES = {Role.GOOD: Role.GOOD_BADGE, Role.WARN: Role.WARN_BADGE, Role.BAD: Rol
 _PADDING = {"%": 5, "kB/s": 8, "/s": 8}  # cells of a value with its unit, so that a changing number moves nothing
 
 LEAST_PART = 0.05  # the least part shown, as a share of the mean time
+ROOMY = 4  # rows from which one is for the parts
 
 NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold where each metric has a row of its own
 
@@ -107,23 +107,23 @@ class VerdictPanel(Panel):
         return _State(severity(verdict), *finding_headline(verdict), on(where), subject=subject)
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
-        """Evidence, advice, symptoms. The advice has precedence over more evidence, which key e shows."""
+        """Evidence, advice, the parts of a request's time where their panel is not shown, symptoms. The advice has
+        precedence over more evidence, which key e shows."""
         below: list[Line] = []
         forecast = None if view.snapshot is None else view.snapshot.diagnosis.forecast
         if forecast is not None and verdict.bottleneck == NONE:
             below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
-        advice = wrap(message_text(verdict.advice), cells, max(1, rows - 1 - len(below)), self.glyphs.ellipsis)
-        if verdict.symptoms and len(advice) + len(below) + 2 <= rows:
+        parts = [] if BreakdownPanel.KEY in self.shown or rows < ROOMY else flow(_parts(view), (Span("  "),), cells, 1)
+        free = rows - 1 - len(below) - len(parts)
+        advice = wrap(message_text(verdict.advice), cells, max(1, free), self.glyphs.ellipsis)
+        if verdict.symptoms and len(advice) < free:
             names = "  ".join(
                 finding_titled(each, each.host if each.host != verdict.host else None) for each in verdict.symptoms
             )
             below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
-        parts = None if view.snapshot is None else _parts(view.snapshot.breakdown)
-        least = len(verdict.evidence) if verdict.bottleneck == NONE else 1
-        if parts and len(advice) + len(below) + 1 + least <= rows:
-            below[:0] = flow(parts, (Span("  "),), cells, 1)
+        below[:0] = parts
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:
             reasons = [self._meter(item, verdict, view, cells) for item in verdict.evidence]
@@ -180,23 +180,22 @@ def _following(forecast: Forecast) -> str:
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
 
 
-def _parts(found: Breakdown | None) -> list[Line]:
-    """Where the time of the requests of the newest interval went, the largest part first; nothing where that is not
-    known. Parts below a share of the mean are left out."""
-    if found is None or found.shares is None or found.unexplained_ms is None or found.mean_ms <= 0:
+def _parts(view: View) -> list[Line]:
+    """Where the time of requests went lately, the largest part first; nothing where that is not known."""
+    now = view.history.request_time.now()
+    if now is None or now.mean_ms <= 0:
         return []
-    known = [
-        (" ".join((tr(PART_TITLES[share.part]), *(safe(word) for word in (share.kind, share.name) if word))), share.ms)
-        for share in found.shares
-        if share.ms is not None
-    ]
-    known.append((tr("not explained"), found.unexplained_ms))
-    known.sort(key=lambda part: -part[1])
-    told = [(words, ms) for words, ms in known if ms >= LEAST_PART * found.mean_ms]
-    if not any(words != tr("not explained") for words, _ in told):
-        return []
-    head = line(Span(tr("time of a request: "), Role.DIM), Span(f"{quantity(found.mean_ms, 'ms')}", Role.VALUE), " =")
-    return [head, *(line(f"{words} ", Span(f"{100 * ms / found.mean_ms:.0f} %", Role.VALUE)) for words, ms in told)]
+    told = [part for part in now.parts if part.ms >= LEAST_PART * now.mean_ms]
+    head = line(
+        Span("b ", Role.KEY),
+        Span(tr("time of a request: "), Role.DIM),
+        Span(quantity(now.mean_ms, "ms"), Role.VALUE),
+        " =",
+    )
+    shares = (
+        line(f"{part_in_words(part)} ", Span(f"{100 * part.ms / now.mean_ms:.0f} %", Role.VALUE)) for part in told
+    )
+    return [head, *shares]
 
 
 def _over(view: View) -> bool:

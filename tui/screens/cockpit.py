@@ -94,6 +94,9 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             panel = self.panels[placement.panel]
             panel.placement = placement
             found.append((panel, placement.region))
+        shown = frozenset(name for name, panel in self.panels.items() if panel.placement is not None)
+        for panel in self.panels.values():
+            panel.shown = shown
         asked = cells if self.question is None else min(length(self.keys.question), max(0, cells - 10))
         found.append((self.keys, Region(0, rows - 1, asked, 1)))
         if self.question is not None:

@@ -22,6 +22,7 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares, HostRates, LoadRates
 from tui.drawing.graph import Ring, RoleAt, ceiling, plain
 from tui.drawing.line import message_text
+from tui.state.request_time import RequestTime
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import Totals
@@ -82,6 +83,7 @@ class History:
         self.p99 = Ring[float]()
         self.hosts: dict[str, HostHistory] = {}
         self.evidence: dict[tuple[str, str], Ring[float]] = {}
+        self.request_time = RequestTime()
         self.timeline = Timeline(start)
         self.unseen: list[tuple[float, float]] = []  # stretches with the verdict ``none`` and figures missing
         self.marks: deque[tuple[float, str]] = deque(maxlen=MAX_MARKS)
@@ -116,6 +118,8 @@ class History:
         self.p99.append(percentile_ms(measured.load, 99.0))
         for host in measured.hosts:
             self.hosts[host.name].draw(host, self._curves)
+        over = measured.load is not None and measured.load.state.ended
+        self.request_time.add(snapshot.breakdown, over=over)
         self._add_evidence(snapshot)
 
     def _add_evidence(self, snapshot: Snapshot) -> None:

@@ -45,6 +45,7 @@ KEYS = (
     Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14, of_load=True),
     Key("t", "first_page", "t", "steps", "the steps of the load as a table; the knee is marked", 15, of_load=True),
     Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 2),
+    Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes, and back", 7),
     Key("m", "mark", "m", "mark", "note this moment on the time line", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
     Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 8),

@@ -40,6 +40,8 @@ class Panel(Lines):
         self.tabs: tuple[tuple[str, str], ...] = ()
         self._tabs_at: list[tuple[str, int, int]] = []
         self.chosen = False
+        self.shown: frozenset[str] = frozenset()
+        """The panels that have a place now."""
 
     @property
     def title_cells(self) -> int:
