@@ -129,7 +129,7 @@ class StatusPage:
         waited = self._now() - self._asked
         if waited < self._timeout_s:
             return Answer(waited_s=waited)
-        silent = SilentError("no answer for {seconds:.1f} s: every worker may be busy", seconds=waited)
+        silent = SilentError("no response for {seconds:.1f} s: all workers may be busy", seconds=waited)
         return Answer(problem=silent, waited_s=waited)
 
     async def close(self) -> None:

@@ -50,8 +50,8 @@ class DatabaseCollector(ServerCollector[R]):
     @property
     def _unreachable(self) -> AbsentError:
         reason = Message(
-            "{program} runs in a container with a network of its own: name its address, as this machine reaches it,"
-            " with {option}",
+            "{program} runs in a container with its own network. Name its address, as seen from this host, with "
+            "{option}.",
             program=self.kind.group,
             option=f"--{self.kind.name} ADDRESS",
         )

@@ -39,7 +39,7 @@ class PageAdvice:
             raise AbsentError(self.denied, status=page.status, fix=self.fix)
         if 300 <= page.status < 400:
             raise AbsentError(
-                "leads elsewhere ({status}). Name the page itself with {option}", status=page.status, option=self.option
+                "redirects ({status}). Name the final page with {option}", status=page.status, option=self.option
             )
         if page.status == 404:
             raise AbsentError(self.missing, fix=self.fix)
@@ -151,7 +151,7 @@ class ServerCollector(Generic[R]):
             return (), answer.problem.at(page.shown_url), answer
         if answer.page is None:
             waiting = AbsentError(
-                "{url}: waiting for the page for {seconds:.1f} s",
+                "{url}: no status page for {seconds:.1f} s",
                 url=page.shown_url,
                 seconds=answer.waited_s,
                 cause=Cause.PENDING,
@@ -217,7 +217,7 @@ class ServerCollector(Generic[R]):
 
     @property
     def _bystander(self) -> AbsentError:
-        return AbsentError("{program} runs here, but the load does not go to it", program=self.kind.group)
+        return AbsentError("{program} runs here but does not receive the load", program=self.kind.group)
 
     async def problem_of(self, url: str) -> ReadError | None:
         """Why a page cannot be followed. If the accept queue of its port is full, it is not asked for: that would be
@@ -226,7 +226,9 @@ class ServerCollector(Generic[R]):
         queue = next((found for found in self._listeners if found.port == port), None)
         if queue is not None and queue.backlog is not None and queue.queue >= queue.backlog:
             return FetchError(
-                "{url}: not asked for, its accept queue is full ({queue} connections)", url=url, queue=queue.queue
+                "{url}: not requested because its accept queue is full ({queue} connections)",
+                url=url,
+                queue=queue.queue,
             )
         try:
             self.records(await self.fetch(url, self.timeout_s * 2), 0.0)
@@ -258,13 +260,13 @@ class WebServerCollector(ServerCollector[R]):
         option = f"--{self.kind.name} URL"
         if all(self.under_test.own_network(pid) for pid in servers):
             return AbsentError(
-                "{program} runs in a container with a network of its own: name its status page, as this machine"
-                " reaches it, with {option}",
+                "{program} runs in a container with its own network. Name its status page, as seen from this host, "
+                "with {option}.",
                 program=self.kind.group,
                 option=option,
             )
         return AbsentError(
-            "{program} runs here, but where it listens may not be read: name its status page with {option}",
+            "{program} runs here, but its address cannot be read. Name its status page with {option}.",
             program=self.kind.group,
             option=option,
             cause=Cause.ROOT,

@@ -58,7 +58,7 @@ class SqlCollector(DatabaseCollector[R]):
             async with asyncio.timeout(timeout_s):
                 text = await session.ask(self.statements)
         except TimeoutError:
-            raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
+            raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except FetchError:
             raise
         except OSError as error:

@@ -264,13 +264,13 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message 
     if len(servers) < 2 or not (hidden or unknown):
         return None
     why = (
-        Message("where {hidden} of them listen may be read by root only", hidden=hidden)
+        Message("only root can read where {hidden} of them listen", hidden=hidden)
         if hidden
-        else Message("where the proxy's server {server} is cannot be told", server=excerpt(unknown[0]))
+        else Message("the address of the proxy's server {server} is unknown", server=excerpt(unknown[0]))
     )
     return Message(
-        "{servers} web servers run here, and {why}: the figures of processes are those of all, the control group is"
-        " that of the first",
+        "{servers} web servers run here and {why}: process figures cover all of them, the control group is that of "
+        "the first",
         servers=len(servers),
         why=why,
     )

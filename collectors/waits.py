@@ -45,7 +45,7 @@ class Waits:
         if self._path.settled or self._path.asked:
             chosen = peers.at_places(clocks, self._path.asked)
         elif peers.only_root_serves(clocks, self._tested):
-            raise AbsentError("whose connections these are may be read by root only", cause=Cause.ROOT)
+            raise AbsentError("only root can read which processes own these connections", cause=Cause.ROOT)
         else:
             chosen = peers.of_users(clocks, self._tested, self._server_ports())
         return self._counters.update(clocks, chosen, self._path.listeners, self._path.own_services)

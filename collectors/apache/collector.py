@@ -44,10 +44,14 @@ FIX = """\
 ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine in Apache's configuration, for example with"
     " `Require local` or `Require ip ADDRESS`",
-    missing="no such page (404). If this is Apache, switch mod_status on (`a2enmod status`), add this to its"
-    " configuration, and reload it",
-    unread="{error}. A rewrite or an application may answer in place of mod_status; add this to Apache's"
-    " configuration or name the page with {option}",
+    missing=(
+        "page not found (404). If this is Apache, enable mod_status (`a2enmod status`), add this to its "
+        "configuration, and reload it"
+    ),
+    unread=(
+        "{error}. A rewrite rule or an application may answer instead of mod_status. Add this to Apache's "
+        "configuration or name the page with {option}"
+    ),
     option="--apache URL",
     fix=FIX,
 )

@@ -100,12 +100,12 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         config = await configuration_of(self.machine, self.kind, pid)
         if config is None:
             hidden = AbsentError(
-                "haproxy runs in a container with a network of its own: name its statistics with --haproxy URL"
+                "HAProxy runs in a container with its own network. Name its statistics with --haproxy URL."
             )
             return (), hidden
         if config.found:
             lacking = AbsentError(
-                "HAProxy runs here without statistics: add this to the section `global` of {file}, and reload it",
+                "HAProxy runs here without statistics. Add this to the section `global` of {file}, and reload it",
                 file=config.first[0],
                 fix=FIX,
             )
@@ -114,9 +114,9 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         pages = [self.status_url(f"http://127.0.0.1:{port}{path}") for port in ports for path in _USUAL]
         refused = config.problem()
         why = (
-            Message("its configuration may not be read ({refused})", refused=refused)
+            Message("cannot read its configuration ({refused})", refused=refused)
             if refused
-            else Message("its configuration is not known")
+            else Message("its configuration is unknown")
         )
         unknown = AbsentError(
             "HAProxy runs here, but {why}: name its statistics with --haproxy URL",
@@ -152,8 +152,8 @@ def parse_page(page: Page) -> tuple[HaproxyProxy, ...]:
     """The table on a page; raises :class:`AbsentError` with what to do where there is another page."""
     if page.status == 401:
         raise AbsentError(
-            "asks for a password (401). Give it with --haproxy http://USER:PASSWORD@HOST:PORT/PATH, or use"
-            " the stats socket: add this to the section `global` of haproxy.cfg",
+            "a password is required (401). Pass it with --haproxy http://USER:PASSWORD@HOST:PORT/PATH, or use the "
+            "stats socket: add this to the section `global` of haproxy.cfg",
             fix=FIX,
         )
     if page.status != 200:

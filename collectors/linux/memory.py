@@ -106,7 +106,7 @@ def collect_pressure(reading: Reading) -> Pressure:
             raise AbsentError("no /proc/pressure: the kernel is older than 4.20 or built without PSI")
         if reason == UNSUPPORTED:
             raise AbsentError(
-                "PSI is switched off in this kernel: boot it with psi=1",
+                "PSI is disabled in this kernel: boot with psi=1",
                 fix=Message('GRUB_CMDLINE_LINUX="psi=1"   (in /etc/default/grub; then update-grub and reboot)'),
             )
         raise AbsentError(Missing(reason).message)

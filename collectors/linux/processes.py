@@ -168,12 +168,12 @@ class ProcessTable:
 
     def lacks(self) -> tuple[Message | None, Cause | None]:
         if self._others_hidden:
-            reason = Message("processes of other users are hidden here (hidepid): read as root to see them")
+            reason = Message("processes of other users are hidden (hidepid): run as root to see them")
             return reason, Cause.ROOT
         if self._pss_refused == NOT_PERMITTED:
-            return Message("proportional memory of the servers' processes may be read by root only"), Cause.ROOT
+            return Message("only root can read the proportional memory (PSS) of the server processes"), Cause.ROOT
         if self._pss_refused == NO_FILE:
-            return Message("no smaps_rollup, so no proportional memory: the kernel is older than 4.14"), None
+            return Message("no proportional memory (PSS): the kernel is older than 4.14"), None
         return None, None
 
     def roots(self, group: str) -> tuple[int, ...]:

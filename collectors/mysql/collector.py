@@ -84,8 +84,8 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
         if _code(error) not in _DENIED:
             return None
         return FetchError(
-            "MySQL denies the login: write user and password into the section [client] of ~/.my.cnf and name the"
-            " server with {option}, or create an account for this user's unix socket",
+            "MySQL denied the login. Put user and password into the [client] section of ~/.my.cnf and name the "
+            "server with {option}, or create an account for this user's unix socket.",
             option="--mysql ADDRESS",
             fix=FIX,
         )

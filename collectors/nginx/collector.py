@@ -45,8 +45,8 @@ location = /nginx_status {
 
 ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine in nginx's configuration (`allow ADDRESS;`)",
-    missing="no such page (404). If this is nginx, add this to a server of its configuration, and reload it",
-    unread="{error}. Add this to a server of nginx's configuration or name the page with {option}",
+    missing="page not found (404). If this is nginx, add this to a server block, and reload it",
+    unread="{error}. Add this to a server block of nginx or name the page with {option}",
     option="--nginx URL",
     fix=FIX,
 )
@@ -114,7 +114,7 @@ class NginxCollector(WebServerCollector[NginxStatus]):
     @staticmethod
     def lacks(record: NginxStatus) -> Message | None:
         if record.worker_connections is None:
-            return Message("{url}: worker_connections unknown: its configuration may not be read", url=record.url)
+            return Message("{url}: worker_connections unknown: cannot read its configuration", url=record.url)
         return None
 
 

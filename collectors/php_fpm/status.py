@@ -30,9 +30,11 @@ FIX = "pm.status_path = /fpm-status"  # for the section of the pool in php-fpm's
 ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine for that path in the web server's configuration"
     " (Apache: `Require local`), and the path in the pool's (`pm.status_path`)",
-    missing="no such page (404). Add this to the pool's section of php-fpm's configuration, and reload it;"
-    " through a web server, pass that path on to the pool as well",
-    unread="{error}. Name the page with {option}, or switch it on",
+    missing=(
+        "page not found (404). Add this to the pool's section of the php-fpm configuration, and reload it. If a web "
+        "server is in front, also forward that path to the pool"
+    ),
+    unread="{error}. Name the page with {option}, or enable it",
     option="--fpm URL",
     fix=FIX,
 )

@@ -82,10 +82,10 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
     def refusal(self, error: Exception) -> FetchError | None:
         if _code(error) not in _DENIED:
             said = _said(error, "M")
-            return FetchError("PostgreSQL refuses: {error}", error=short(str(said), LONGEST_TEXT)) if said else None
+            return FetchError("PostgreSQL refused: {error}", error=short(str(said), LONGEST_TEXT)) if said else None
         return FetchError(
-            "PostgreSQL denies the login: write the password into ~/.pgpass and name the server with {option}, or"
-            " create a role with this user's name for its unix socket",
+            "PostgreSQL denied the login. Put the password into ~/.pgpass and name the server with {option}, or "
+            "create a role with this user's name for the unix socket.",
             option="--postgresql ADDRESS",
             fix=FIX,
         )

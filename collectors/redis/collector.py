@@ -141,16 +141,17 @@ def _check_refusal(text: str) -> None:
     word = said.partition(" ")[0]
     if word in ("NOAUTH", "WRONGPASS"):
         raise AbsentError(
-            "asks for a password: name it with --redis, and put the password into the environment variable {variable}",
+            "a password is required. Name the server with --redis and set the password in the environment variable "
+            "{variable}.",
             variable=PASSWORD,
             fix=FIX_PASSWORD,
         )
     if word == "NOPERM":
-        raise AbsentError("the user of Redis may not run INFO: grant it (in redis-cli, as an administrator)", fix=FIX)
+        raise AbsentError("the Redis user may not run INFO: grant it (in redis-cli, as an administrator)", fix=FIX)
     if word == "BUSY":
-        raise AbsentError("a script has kept Redis busy for over 5 s, and it answers nothing else")
+        raise AbsentError("a script has blocked Redis for over 5 s")
     if said:
-        raise AbsentError("Redis refuses: {error}", error=said)
+        raise AbsentError("Redis refused: {error}", error=said)
 
 
 def _version(info: str) -> str:

@@ -56,11 +56,11 @@ class StatusClient:
                 took_s = time.perf_counter() - began
                 return Page(without_credentials(url), response.status, text, took_s)
         except TimeoutError:
-            raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
+            raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except aiohttp.InvalidURL:
             raise FetchError("not a URL") from None
         except aiohttp.ClientConnectorCertificateError as error:
-            reason = Message("the certificate cannot be trusted ({error})", error=str(error.certificate_error))
+            reason = Message("the certificate is not trusted ({error})", error=str(error.certificate_error))
             raise FetchError(reason) from None
         except aiohttp.ClientConnectorError as error:
             raise refused(error.os_error) from None
@@ -84,7 +84,7 @@ class StatusClient:
                 import aiohttp
 
                 if self._closed:
-                    raise FetchError("the test is over")
+                    raise FetchError("the test has ended")
                 connector: aiohttp.BaseConnector = (
                     aiohttp.TCPConnector(force_close=True, limit=0)
                     if self._socket_path is None
@@ -125,7 +125,7 @@ def refused(error: OSError) -> FetchError:
     if isinstance(error, FileNotFoundError):
         return FetchError("no such socket")
     if isinstance(error, PermissionError):
-        return FetchError("not permitted: this user may not use that socket", cause=Cause.SOCKET)
+        return FetchError("not permitted: this user has no access to that socket", cause=Cause.SOCKET)
     if isinstance(error, ConnectionRefusedError):
         return FetchError("connection refused: nothing listens there")
     return FetchError(verbatim(error.strerror or str(error) or type(error).__name__))
@@ -149,7 +149,7 @@ async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
         async with asyncio.timeout(timeout_s):
             return await _exchange(address, question)
     except TimeoutError:
-        raise SilentError("no answer within {seconds:.1f} s", seconds=timeout_s) from None
+        raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
     except OSError as error:
         raise refused(error) from None
 

@@ -39,7 +39,9 @@ def margin(metric: AnyMetric, mean: float, percent: float) -> float:
 
 
 Direction = Annotated[
-    Literal["better", "worse", "higher", "lower", "no difference", "too short to tell", "not measured", "not judged"],
+    Literal[
+        "better", "worse", "higher", "lower", "no difference", ("too short to evaluate"), "not measured", "not judged"
+    ],
     Translatable,
 ]
 By = Literal["step", "time"]
@@ -178,9 +180,11 @@ class Comparison:
         if "better" in found:
             return "better"
         main = [[row for row in table.rows if row.of == LOAD and row.metric.name in MAIN] for table in self.judged]
-        unclear = [rows for rows in main if any(row.changes[run - 1].direction == "too short to tell" for row in rows)]
+        unclear = [
+            rows for rows in main if any(row.changes[run - 1].direction == ("too short to evaluate") for row in rows)
+        ]
         if 2 * len(unclear) >= len(self.judged) or not found & {"no difference", "higher", "lower"}:
-            return "too short to tell"
+            return "too short to evaluate"
         return "no difference"
 
     @property
@@ -298,11 +302,11 @@ def _change(
     difference = after.mean - before.mean
     percent = 100 * difference / abs(before.mean) if before.mean else None
     if p is None:
-        return Change("not judged" if metric.name in CARRIED else "too short to tell", difference, percent)
+        return Change("not judged" if metric.name in CARRIED else "too short to evaluate", difference, percent)
     if abs(difference) <= margin:
         return Change("no difference", difference, percent, p)
     if p >= LEVEL:
-        return Change("too short to tell", difference, percent, p, needed(before, after, margin, level))
+        return Change("too short to evaluate", difference, percent, p, needed(before, after, margin, level))
     if metric.better == "neither":
         return Change("higher" if difference > 0 else "lower", difference, percent, p)
     return Change("better" if (difference > 0) == (metric.better == "higher") else "worse", difference, percent, p)

@@ -71,7 +71,7 @@ class Condition:
                 raise ConditionError(f"'{text}': a verdict cannot be compared with that of the baseline; name it")
             name = match["value"] + (match["unit"] or "")  # the last letter of a name can look like a unit
             if name not in VERDICT_NAMES:
-                raise ConditionError(f"no verdict is called '{name}'{_near(name, VERDICT_NAMES)}")
+                raise ConditionError(f"unknown verdict '{name}'{_near(name, VERDICT_NAMES)}")
             if match["operator"] not in ("=", "==", "!="):
                 raise ConditionError(f"'{text}': a verdict can only be compared with = or !=")
             return cls(text, "bottleneck", None, match["operator"], name, hold)
@@ -225,7 +225,7 @@ def _place(name: str) -> tuple[str | None, str]:
     metric = max((known for known in HOST_READERS if name.endswith(f".{known}")), key=len, default="")
     if metric:
         return name.removesuffix(f".{metric}"), metric
-    raise ConditionError(f"no metric is called '{name}'{_near(name, {*HOST_READERS, *LOAD_READERS, 'bottleneck'})}")
+    raise ConditionError(f"unknown metric '{name}'{_near(name, {*HOST_READERS, *LOAD_READERS, 'bottleneck'})}")
 
 
 def _beyond(match: re.Match[str], metric: str) -> Beyond:

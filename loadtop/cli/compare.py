@@ -19,7 +19,7 @@ FEW = 60  # points of a long run in the time all have, below which its intervals
 
 def main(options: Options) -> None:
     if len(options.sessions) < 2:
-        raise UsageError("compare needs two recordings or more: loadtop sessions lists them")
+        raise UsageError("compare needs at least two recordings (list them with `loadtop sessions list`)")
     runs: list[Run] = []
     for path in options.sessions:
         with opened(path) as session:

@@ -73,8 +73,8 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
     feed = ExperimentFeed(plan.title, runner.run)
     known = sum(cell.key in runner.results for cell in plan.cells())
     if known:
-        one = "1 cell is measured already (--again measures it again)"
-        several = "{count} cells are measured already (--again measures them again)"
+        one = "1 cell is already measured (--again repeats it)"
+        several = "{count} cells are already measured (--again repeats them)"
         say(plural(known, one, several, count=known).render())
     try:
         await (_on_screen(plan, feed, runner) if screen else runner.run())
@@ -91,7 +91,7 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
         raise
     _write(plan, file, runner.results)
     if not all(cell.key in runner.results for cell in plan.cells()):
-        text = "interrupted: loadtop experiment {plan} goes on where it stopped"
+        text = "interrupted: run `loadtop experiment {plan}` to continue"
         print(tr(text, plan=plan.file), file=sys.stderr)
         return INTERRUPTED
     return DONE

@@ -24,9 +24,11 @@ SMALLEST, GREATEST = (60, 20), (400, 200)  # columns and rows of a film
 def main(options: Options) -> None:
     if not (options.csv or options.jsonl or options.sqlite or options.sar or options.cast or options.hdr):
         formats = "--csv DIR, --jsonl FILE, --sqlite FILE, --sar, --hdr FILE or --cast FILE"
-        raise UsageError(f"say into what to export: {formats}")
+        raise UsageError(f"choose an export format: {formats}")
     if options.jsonl == "-" and options.sar:
-        raise UsageError("--jsonl - and --sar both write to standard output: give --jsonl a file, or call export twice")
+        raise UsageError(
+            "--jsonl - and --sar both write to standard output. Use a file for --jsonl, or run export twice."
+        )
     size = _size(options.size)
     with opened(options.session) as session:
         try:
@@ -58,14 +60,14 @@ def _export(session: Session, options: Options, size: tuple[int, int]) -> None:
         try:
             write_sqlite(snapshots(session.frames()), session.meta, options.sqlite)
         except FileExistsError:
-            raise FileError(f"{options.sqlite} exists already: move it away, or name another file") from None
+            raise FileError(f"{options.sqlite} already exists: move it or use another file") from None
         except sqlite3.Error as error:
             raise FileError(f"cannot write the export to {options.sqlite}: {error}") from None
     if options.sar:
         lines = list(sar(snapshots(session.frames()), options.host))
         if options.host is not None and not lines:
             raise UsageError(
-                f"--host {options.host}: this machine is not in the recording; without --host all are shown"
+                f"--host {options.host}: this host is not in the recording. Without --host, all hosts are shown."
             )
         # Tabs in sar's first line stay.
         _print("\t".join(map(plain, line.split("\t"))) + "\n" for line in lines)

@@ -87,9 +87,9 @@ def command_load(options: Options) -> "CommandLoad":
     if shutil.which(name) is None:
         path = Path(name)
         if "/" not in name:
-            raise UsageError(f"{name} is not installed here, or not on PATH: install it, or give its path after --")
+            raise UsageError(f"{name} not found on PATH. Install it, or use its path after --.")
         if path.is_dir() or not path.exists():
-            raise UsageError(f"there is no program {name}: check the path after --")
+            raise UsageError(f"cannot find {name}. Check the path after --.")
         raise UsageError(f"{name} is not executable: chmod +x it, or name its interpreter, as in -- sh {name}")
     plan = _plan_of_command(options.program)
     if with_screen(options):
@@ -141,7 +141,7 @@ def _jmeter(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
 
     plan, servers, tuned = options.plan, options.servers, options.command == "tune"
     if tuned and servers:
-        raise UsageError("tune is not possible with -R: give the machines with --generator instead")
+        raise UsageError("tune does not work with -R. Use --generator instead.")
     user_plan = None if options.user_plan is None else read_user_plan(options.user_plan)
     program = shutil.which("jmeter")
     if servers or any(not machine.remote for machine in machines):

@@ -14,7 +14,7 @@ def main(options: Options) -> None:
         raise UsageError("the mark is empty: write it as loadtop mark 'restarted httpd'")
     tests, session = running(), options.running
     if not tests:
-        raise UnreachableError("none of your tests is running: start one first")
+        raise UnreachableError("no test is running: start one first")
     if session is not None:
         wanted = Path(session).name
         found = [path for path in tests if name_of(path) in (called(wanted), called(f"{wanted}{SUFFIX}"))]

@@ -29,7 +29,7 @@ def confirm_public_targets(loads: Iterable[Options], *, yes: bool) -> int | None
     found = list(dict.fromkeys(place for _, places in public for place in places))
     more = "" if len(found) <= SHOWN else f" (+{len(found) - SHOWN})"
     named = ", ".join(plain(place) for place in found[:SHOWN]) + more
-    print(tr("loadtop: the load goes to a public address: {places}", places=named), file=sys.stderr, flush=True)
+    print(tr("loadtop: the load targets a public address: {places}", places=named), file=sys.stderr, flush=True)
     if yes:
         return None
     connections = max(most_connections(options) for options, _ in public)

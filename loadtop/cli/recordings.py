@@ -127,7 +127,7 @@ def _choose() -> None:
 def _list() -> None:
     found = list(recordings())
     if not found:
-        print(tr("No recordings yet: every test is recorded, unless --no-record is given."))
+        print(tr("No recordings yet. Every test is recorded unless --no-record is given."))
     for entry in found:
         if entry.problem:
             print(f"{plain(entry.path.name)}  {rendered(entry.problem)}")

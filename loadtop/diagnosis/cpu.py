@@ -45,7 +45,7 @@ PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 
 LOST_MS_S = 20.0  # ms per second that it stood still: our own, so that throttling of some microseconds is no limit
 
-MORE_CPU = Message("Add CPU, or make the page cheaper; more workers will not help.")
+MORE_CPU = Message("Add CPUs or make the page cheaper. More workers will not help.")
 
 
 def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
@@ -128,8 +128,8 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
     group = rates.group(LOADTOP)
     if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
         yield Message(
-            "The load generator shares this machine and takes {share:.0f} % of its CPU: "
-            "generate the load elsewhere for a true figure.",
+            "The load generator shares this machine and takes {share:.0f} % of its CPU. Generate the load elsewhere "
+            "for a realistic result.",
             share=group.cpu / cores,
         )
     strangers = _strangers(rates)
@@ -138,9 +138,11 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
         return
     first, *more = strangers
     beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
-    template = "{name} (pid {pid}), no part of the web server, takes {share:.0f} % of it."
+    template = "{name} (pid {pid}), which is not part of the web server, takes {share:.0f} % of the CPU."
     if beside:
-        template = "{name} (pid {pid}) and {more} more, no part of the web server, take {share:.0f} % of it."
+        template = (
+            "{name} (pid {pid}) and {more} more, which are not part of the web server, take {share:.0f} % of the CPU."
+        )
     yield Message(template, name=first.process.name, pid=first.process.pid, more=beside, share=share)
 
 
@@ -161,8 +163,8 @@ CPU = Verdict(
     headroom=_headroom,
     titles={
         "cpu.busy_pct": "CPU busy",
-        "running": "want to run",
-        "servers.engaged_pct": "requests on CPU or waiting for it",
+        "running": "runnable tasks",
+        "servers.engaged_pct": "requests running or waiting for a CPU",
     },
 )
 
@@ -205,14 +207,14 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
 def _core_advice(process: ProcessRates | None, bound: int) -> Message:
     if bound > 1:
         return Message(
-            "The {bound} processes of the web server share one core while the others idle: "
-            "let them use more (cpuset, taskset, CPUAffinity).",
+            "Let the {bound} web server processes use more cores (cpuset, taskset, CPUAffinity): they share one "
+            "while the others are idle.",
             bound=bound,
         )
     name, pid = ("", None) if process is None else (process.process.name, process.process.pid)
-    template = "{name} (pid {pid}) fills one core while the others idle: let more processes share its work."
+    template = "Spread the work over more processes: {name} (pid {pid}) fills one core while the others are idle."
     if process is None:
-        template = "A single-threaded part fills one core while the others idle: let more processes share its work."
+        template = "Spread the work over more processes: a single thread fills one core while the others are idle."
     return Message(template, name=name, pid=pid)
 
 
@@ -240,7 +242,7 @@ CPU_CORE = Verdict(
     letter="1",
     title="ONE CORE",
     sentence="One core is the limit",
-    headline="is the limit, others idle",
+    headline="is the limit, others are idle",
     family=Family.PROCESSOR,
     explains=(Family.POOL,),
     of_host=_assess_core,
@@ -269,8 +271,8 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
             ("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),
         ),
         advice=lambda: Message(
-            "The hypervisor gives {share:.0f} % of this machine's CPU away, about {lost:.1f} of {cores} cores: "
-            "move to another machine, or pay for dedicated cores.",
+            "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} % of this machine's "
+            "CPU, about {lost:.1f} of {cores} cores.",
             share=steal,
             lost=steal * cores / 100,
             cores=cores,
@@ -284,7 +286,7 @@ STEAL = Verdict(
     letter="T",
     title="STEAL",
     sentence="The hypervisor is the limit",
-    headline="the hypervisor gives the CPU away",
+    headline="the hypervisor takes CPU time",
     clause=True,
     family=Family.PROCESSOR,
     explains=("cpu", "cpu-core", Family.POOL),
@@ -315,18 +317,18 @@ def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
 
 
 def _quota_advice(group: CgroupLimits, share: float) -> Message:
-    template = "The server's control group is stopped in {share:.0f} % of its periods."
+    template = "The server's control group is throttled in {share:.0f} % of its periods."
     if group.version == 2:  # in version 1 the path is that of another hierarchy
-        template = "The server's control group {path} is stopped in {share:.0f} % of its periods."
+        template = "The server's control group {path} is throttled in {share:.0f} % of its periods."
     stopped = Message(template, path=group.path, share=share)
     if group.cpu_quota_us is None or not group.cpu_period_us:
-        return sentences(stopped, Message("Raise its CPU quota."))
+        return sentences(Message("Raise the CPU quota."), stopped)
     cores = group.cpu_quota_us / group.cpu_period_us
     setting = f"CPUQuota={cores * 200:.0f}%" if group.version == 2 else f"cpu.cfs_quota_us={2 * group.cpu_quota_us}"
     raised = Message(
-        "Raise its quota of {cores:.2g} cores (for example {setting}), or take it away.", cores=cores, setting=setting
+        "Raise the CPU quota of {cores:.2g} cores (for example {setting}) or remove it.", cores=cores, setting=setting
     )
-    return sentences(stopped, raised)
+    return sentences(raised, stopped)
 
 
 THROTTLED = Verdict(
@@ -339,5 +341,5 @@ THROTTLED = Verdict(
     family=Family.PROCESSOR,
     explains=("cpu", "cpu-core", Family.POOL),
     of_host=_assess_quota,
-    titles={"cgroup.throttled_pct": "periods throttled", "cgroup.throttled_ms_s": "stopped by the quota"},
+    titles={"cgroup.throttled_pct": "periods throttled", "cgroup.throttled_ms_s": "throttled time"},
 )

@@ -187,14 +187,13 @@ def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
 
 def _advice(peer: PeerRates, working: int, ms: float, base: _Base | None) -> Message:
     template = (
-        "{questions:.1f} of {working} requests at work wait for {service} at {address}, {ms:.3g} ms each: fix or scale "
-        "that service. More workers here would only wait there."
+        "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests in progress wait for it, "
+        "{ms:.3g} ms each. More workers would only wait there too."
     )
     if base is not None:
         template = (
-            "{questions:.1f} of {working} requests at work wait for {service} at {address}, {ms:.3g} ms each, and it "
-            "takes longer the more ask (at first {least:.3g} ms): fix or scale that service. More workers here would "
-            "only wait there."
+            "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests in progress wait for "
+            "it, {ms:.3g} ms each ({least:.3g} ms under less load). More workers would only wait there too."
         )
     return Message(
         template,
@@ -211,10 +210,10 @@ DEPENDENCY = Verdict(
     name="dependency",
     letter="Y",
     title="DEPENDENCY",
-    sentence="Another service that the server waits for is the limit",
+    sentence="A service that the server depends on is the limit",
     headline="is the limit",
     family=Family.POOL,
     role=Role.DATABASE,
-    titles={"dependency.waiting_pct": "at work and waiting", "dependency.ms": "time there per request"},
+    titles={"dependency.waiting_pct": "requests in progress that wait", "dependency.ms": "time per request"},
 )
 """Assessed by :class:`Dependencies`. Pools of workers on the way fill behind it."""

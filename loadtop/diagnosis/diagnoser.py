@@ -20,7 +20,7 @@ from loadtop.i18n import Message
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import HostView, Measured
 
-HEADROOM = Verdict(NONE, "·", "HEADROOM", "nothing is full", "No limit was reached", Family.NOTHING, clause=True)
+HEADROOM = Verdict(NONE, "·", "HEADROOM", "no limit reached", "No limit was reached", Family.NOTHING, clause=True)
 
 MACHINE_VERDICTS = (
     GENERATOR,
@@ -230,15 +230,14 @@ class Diagnoser:
         if silent is not None and silent.stale_s >= SILENT_S:
             confidence = 0.0
             advice = Message(
-                "{host} has not answered for {seconds:.0f} s: whether there is headroom is not known.",
+                "No sample from {host} for {seconds:.0f} s, so the headroom is unknown.",
                 host=silent.name,
                 seconds=silent.stale_s,
             )
         elif measured.load is not None and not tested:
             confidence = min(0.5, confidence)
             advice = Message(
-                "Nothing that is watched is full, but the server's machine is not watched: add it with "
-                "--host NAME=ssh://HOST."
+                "The server's host is not watched. Add it with --host NAME=ssh://HOST. No watched host is at its limit."
             )
         return Finding(NONE, None, 0.0, measured.at, confidence, evidence, advice)
 
@@ -252,20 +251,19 @@ def _next_step(measured: Measured) -> Message:
     load = measured.load
     if load is not None and load.state.ended:
         return Message(
-            "The load has ended; if it was too short to find a limit, let it run longer (-t 10) or raise the "
-            "concurrency."
+            "The load has ended. If it was too short to reach a limit, run it longer (-t 10) or raise the concurrency."
         )
     if load is None:
-        return Message("Nothing is full on the machines that are watched.")
+        return Message("No watched host is at its limit.")
     if load.rate is None and load.concurrency is None:
-        return Message("There is headroom: more load would be served.")
+        return Message("There is headroom: the server can handle more load.")
     template = "There is headroom: raise the concurrency (now {concurrency}) to find the limit."
     if load.rate is not None:
         template = "There is headroom: raise the rate (now {rate:.4g}/s) to find the limit."
         taken = load.in_flight is not None and load.concurrency is not None and load.in_flight >= load.concurrency
         if taken and falls_behind(measured):
             template = (
-                "Requests are sent late, for each connection (-c {concurrency}) still waits for an answer: give it "
-                "more connections, to get to the rate asked for ({rate:.4g}/s)."
+                "Raise -c from {concurrency} to reach {rate:.4g} requests/s: requests are sent late because every "
+                "connection still waits for a response."
             )
     return Message(template, concurrency=load.concurrency, rate=load.rate)

@@ -70,14 +70,13 @@ def _blocked(rates: HostRates, sample: HostSample) -> int | None:
 
 def _advice(disk: DiskRates, blocked: int, in_flight: int | None) -> Message:
     template = (
-        "{blocked} wait for the disk {disk}, which reads {read:.0f} and writes {write:.0f} kB/s in "
-        "{operations:.0f} operations/s: cache what is read, write less often, or use a faster disk."
+        "Cache reads, write less often, or use a faster disk. {blocked} requests wait for the disk {disk} (read "
+        "{read:.0f} kB/s, write {write:.0f} kB/s, {operations:.0f} operations/s)."
     )
     if in_flight is not None:
         template = (
-            "{blocked} of {in_flight} requests in flight wait for the disk {disk}, which reads {read:.0f} and writes "
-            "{write:.0f} kB/s in {operations:.0f} operations/s: cache what is read, write less often, or use a faster "
-            "disk."
+            "Cache reads, write less often, or use a faster disk. {blocked} of {in_flight} requests in flight wait "
+            "for the disk {disk} (read {read:.0f} kB/s, write {write:.0f} kB/s, {operations:.0f} operations/s)."
         )
     figures = {"read": disk.read_kb, "write": disk.write_kb, "operations": disk.requests}
     return Message(template, blocked=blocked, in_flight=in_flight, disk=disk.name, **figures)
@@ -92,5 +91,5 @@ DISK = Verdict(
     family=Family.STORAGE,
     explains=(Family.POOL,),
     of_host=_assess,
-    titles={"blocked": "wait for a disk"},
+    titles={"blocked": "tasks waiting for a disk"},
 )

@@ -17,11 +17,11 @@ BROKEN_PCT, BROKEN_CLEAR_PCT = 2.0, 1.0
 LEAST_BROKEN = 2.0  # requests of one interval: a single one that fails is no rate
 
 SAID: Mapping[str, Translatable] = {
-    "connect": "{share:.0f} % of the requests get no connection.",
-    "receive": "The server closes {share:.0f} % of the connections before it has answered.",
-    "exceptions": "{share:.0f} % of the answers are not valid HTTP.",
-    "timeout": "{share:.0f} % of the requests get no answer in time (-s).",
-    "status": "{share:.0f} % of the answers are server errors (5xx or 429).",
+    "connect": "{share:.0f} % of the requests cannot connect.",
+    "receive": "The server closes {share:.0f} % of the connections before it answers.",
+    "exceptions": "{share:.0f} % of the responses are not valid HTTP.",
+    "timeout": "{share:.0f} % of the requests time out (-s).",
+    "status": "{share:.0f} % of the responses are server errors (5xx or 429).",
     "unclassified": "{share:.0f} % of the requests fail.",
 }
 """What is said of each class of ``LoadRates.broken``."""
@@ -39,7 +39,7 @@ def _assess(measured: Measured) -> Assessment | None:
     if most:
         kind = "load.failed_pct" if broken >= wrong else "load.non_2xx_pct"
         evidence: tuple[Row, ...] = ((kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests"),)
-        advice = Message("Most answers are errors, so the figures measure failures: fix that first.")
+        advice = Message("Fix the errors first: most responses are errors, so the figures measure failures.")
     else:
         classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
         shares = {each: rates.broken.get(each, 0.0) for each in classes}
@@ -77,10 +77,10 @@ ERRORS = Verdict(
     of_load=_assess,
     titles={
         "load.failed_pct": "failed requests",
-        "load.non_2xx_pct": "answers not 2xx",
+        "load.non_2xx_pct": "responses not 2xx",
         "load.connect_pct": "no connection",
         "load.receive_pct": "closed by the server",
-        "load.exceptions_pct": "invalid answers",
+        "load.exceptions_pct": "invalid responses",
         "load.timeout_pct": "timed out",
         "load.status_pct": "server errors",
         "load.unclassified_pct": "failed requests",

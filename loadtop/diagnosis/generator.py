@@ -79,24 +79,22 @@ def _server_waits_too(measured: Measured) -> bool:
 
 
 def _advice(measured: Measured, workers: int, stopped: float, wait: float | None) -> Message:
-    template = (
-        "The load generator is full, the server may do more: use --workers {workers}, or generate from another machine."
-    )
+    template = "Use --workers {workers} or another machine: the load generator is at its limit, the server may not be."
     engine = "builtin" if measured.load is None else measured.load.engine
     if stopped > PERIODS_PCT:
         template = (
-            "The load generator's own CPU quota stops it in {share:.0f} % of the periods, the server may do more: "
-            "raise that quota (CPUQuota, docker --cpus), or generate from another machine."
+            "Raise the load generator's CPU quota (CPUQuota, docker --cpus) or use another machine: it is throttled "
+            "in {share:.0f} % of the periods, and the server may not be at its limit."
         )
     elif wait:
         template = (
-            "The load generator waits for a CPU {wait:.0f} % of the time, the server may do more: end what else runs "
-            "there, let it use more CPUs, or generate from another machine."
+            "Stop other programs, give the load generator more CPUs, or use another machine: it waits for a CPU "
+            "{wait:.0f} % of the time, and the server may not be at its limit."
         )
     elif engine != "builtin":
         template = (
-            "The load generator is full, the server may do more: give {engine} more threads or processes, where it can "
-            "have them, or generate from another machine."
+            "Give {engine} more threads or processes, or use another machine: the load generator is at its limit, "
+            "the server may not be."
         )
     return Message(template, share=stopped, engine=engine, workers=workers + 1, wait=wait)
 
@@ -122,7 +120,7 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
         held=busy > MACHINE_CLEAR_PCT and felt,
         evidence=(("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
         advice=Message(
-            "{host}, which generates the load, is nearly full: use another or a further machine for that.",
+            "Generate the load on another or an additional machine: the CPU of {host} is nearly full.",
             host=host.name,
         ),
         confidence=agreement(),
@@ -144,7 +142,7 @@ GENERATOR = Verdict(
     letter="G",
     title="GENERATOR",
     sentence="The load generator is the limit",
-    headline="the load generator is the limit, the figures are its own",
+    headline="the load generator is the limit, not the server",
     clause=True,
     family=Family.CLIENT,
     of_load=_assess_process,
@@ -152,8 +150,8 @@ GENERATOR = Verdict(
     doubtful=True,
     titles={
         "generator.worker_cpu_pct": "busiest generator process",
-        "generator.worker_wanted_pct": "with waits for a CPU",
-        "generator.unsent_pct": "not sent on time",
+        "generator.worker_wanted_pct": "same, with waits for a CPU",
+        "generator.unsent_pct": "requests sent late",
         "generator.throttled_pct": "periods throttled",
     },
 )
@@ -185,17 +183,17 @@ def _assess_ports(measured: Measured) -> Assessment | None:
 
 
 def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
-    cause = "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT)."
+    cause = "The generator is out of local ports: each closed connection holds one for a minute (TIME_WAIT)."
     ports = generator.ports_limit or 0
     if ports:
         cause = (
-            "The generator runs out of local ports: each closed connection keeps one for a minute (TIME_WAIT), so "
+            "The generator is out of local ports: each closed connection holds one for a minute (TIME_WAIT), so "
             "{ports} ports allow about {rate} new connections/s."
         )
-    fix = "Generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."
+    fix = "Use more addresses or machines, or widen net.ipv4.ip_local_port_range."
     if load.keepalive is False:
-        fix = "Use -k, or generate from more addresses or machines, or widen net.ipv4.ip_local_port_range."
-    return sentences(Message(cause, ports=ports, rate=ports // 60), Message(fix))
+        fix = "Use -k, more addresses or more machines, or widen net.ipv4.ip_local_port_range."
+    return sentences(Message(fix), Message(cause, ports=ports, rate=ports // 60))
 
 
 CLIENT_PORTS = Verdict(
@@ -250,13 +248,13 @@ def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Me
     enough = workers + 1 if wanted is None or not room else max(workers + 1, -(-wanted * workers // room))
     raised = max(2 * limit, (wanted or 0) + FILES_SPARE)
     template = (
-        "One generator process may open {limit} files, enough for {room} connections: raise the limit "
-        "(ulimit -n {raised}) or use --workers {workers}."
+        "Raise the limit of open files (ulimit -n {raised}) or use --workers {workers}: {limit} files per process "
+        "allow {room} connections."
     )
     if wanted is not None:
         template = (
-            "One generator process may open {limit} files, enough for {room} connections, and {wanted} are wanted: "
-            "raise the limit (ulimit -n {raised}) or use --workers {workers}."
+            "Raise the limit of open files (ulimit -n {raised}) or use --workers {workers}: {limit} files per "
+            "process allow {room} connections, {wanted} are needed."
         )
     return Message(template, limit=limit, room=room, wanted=wanted, raised=raised, workers=enough)
 
@@ -272,5 +270,5 @@ CLIENT_FILES = Verdict(
     explains=(Family.POOL,),
     of_load=_assess_files,
     doubtful=True,
-    titles={"generator.connections": "connections wanted", "generator.files": "open files"},
+    titles={"generator.connections": "connections needed", "generator.files": "open files"},
 )

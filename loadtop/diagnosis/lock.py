@@ -39,7 +39,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
 
 def _advice(lock: FileLock, waiting: int, working: int) -> Message:
     waits = Message(
-        "{waiting} of {working} requests at work wait for the file lock ({kind}) on {file}, which {holder} holds.",
+        "{waiting} of {working} requests in progress wait for a file lock ({kind}) on {file}, held by {holder}.",
         waiting=waiting,
         working=working,
         kind=lock.kind,
@@ -47,14 +47,14 @@ def _advice(lock: FileLock, waiting: int, working: int) -> Message:
         holder=Message("{name} (pid {pid})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
     )
     name = (lock.path or "").rpartition("/")[2]
-    session = "Call session_write_close() as soon as the session is written, or keep sessions in another store."
+    session = "Call session_write_close() as soon as the session is written, or use another session store."
     if name.startswith(_SESSION):
-        return sentences(waits, Message(session))
-    release = Message("Release it earlier, or lock less.")
+        return sentences(Message(session), waits)
+    release = Message("Release the lock earlier or lock less often.")
     if lock.path is None and lock.kind == "flock" and "php" in lock.holder:
-        may_be = "If it is a PHP session file, call session_write_close() earlier or use another session store."
-        return sentences(waits, release, Message(may_be))
-    return sentences(waits, release)
+        may_be = "If this is a PHP session file, call session_write_close() earlier or use another session store."
+        return sentences(release, Message(may_be), waits)
+    return sentences(release, waits)
 
 
 LOCK = Verdict(
@@ -67,5 +67,5 @@ LOCK = Verdict(
     explains=("dependency",),
     role=Role.DATABASE,
     of_host=_assess,
-    titles={"lock.waiting_pct": "at work and waiting"},
+    titles={"lock.waiting_pct": "requests in progress that wait"},
 )

@@ -108,12 +108,9 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
 
 def _advice(host: HostView, group: CgroupLimits | None) -> Message:
     limit = None if group is None else group.memory_limit_kb
-    cause = "Memory is too small for what is read again and again."
+    cause = "Memory is too small for the working set."
     if limit:
-        cause = (
-            "Memory is too small for what is read again and again (the server's control group may use {limit} MB: "
-            "raise that)."
-        )
+        cause = "Memory is too small for the working set. Raise the {limit} MB limit of the server's control group."
     return sentences(Message(cause, limit=(limit or 0) // 1024), fewer_workers(host, swapping=False))
 
 
@@ -128,8 +125,8 @@ MEMORY = Verdict(
     of_host=_assess,
     titles={
         "memory.available_pct": "available",
-        "memory.refaults_s": "wanted again",
-        "cgroup.memory_pct": "group's memory used",
+        "memory.refaults_s": "refaults",
+        "cgroup.memory_pct": "cgroup memory used",
     },
 )
 
@@ -153,7 +150,7 @@ def worker_room(host: HostView, group: str) -> Room | None:
     if known is None or not known.processes or sample is None or memory is None or memory.available_kb is None:
         return None
     held = float(known.pss_kb if known.pss_kb is not None else known.rss_kb)
-    basis = Message("PSS") if known.pss_kb is not None else Message("RSS, an over-estimate")
+    basis = Message("PSS") if known.pss_kb is not None else Message("RSS, an overestimate")
     swapped = 0 if sample.swap is None else sample.swap.total_kb - sample.swap.free_kb
     each = (held + swapped) / known.processes
     if each <= 0:
@@ -168,10 +165,10 @@ def worker_room(host: HostView, group: str) -> Room | None:
 def room_for(host: HostView, group: str, now: int) -> Message:
     room = worker_room(host, group)
     if room is None:
-        return Message("Go no further than memory allows.")
-    template = "Memory allows about {workers} ({each:.1f} MB each by {basis}, {free:.0f} MB to be used)."
+        return Message("Make sure that memory suffices.")
+    template = "Memory allows about {workers}: {each:.1f} MB each ({basis}), {free:.0f} MB free."
     if room.workers > MUCH_ROOM * now:
-        template = "Memory is no obstacle ({each:.1f} MB each by {basis}, {free:.0f} MB free)."
+        template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB free."
     each, free = room.each_kb / 1024, room.free_kb / 1024
     return Message(template, workers=room.workers, each=each, basis=room.basis, free=free)
 
@@ -186,16 +183,16 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
         if limit.now is None:
             template = "Lower {setting}, or add memory."
         elif swapping:
-            template = "Lower {setting} from {now} until nothing is swapped, or add memory."
+            template = "Lower {setting} from {now} until swapping stops, or add memory."
         return Message(template, **figures)
     template = (
-        "Lower {setting} from {now} to about {workers}, or add memory: {each:.1f} MB each by {basis}, "
-        "with what is swapped out."
+        "Lower {setting} from {now} to about {workers}, or add memory. Each process takes {each:.1f} MB ({basis}, "
+        "swapped pages included)."
     )
     if limit.now is None:
         template = (
-            "Lower {setting} to about {workers}, or add memory: {each:.1f} MB each by {basis}, with what is "
-            "swapped out."
+            "Lower {setting} to about {workers}, or add memory. Each process takes {each:.1f} MB ({basis}, swapped "
+            "pages included)."
         )
     return Message(template, workers=room.workers, each=room.each_kb / 1024, basis=room.basis, **figures)
 

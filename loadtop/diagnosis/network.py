@@ -62,18 +62,18 @@ def _queue(line: NetworkRates) -> tuple[Row, ...]:
 
 def _advice(line: NetworkRates, carried: float) -> Message:
     template = (
-        "{interface} receives {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients "
-        "cache, or use a faster line."
+        "Compress (mod_deflate, mod_brotli), let clients cache, or use a faster link: {interface} receives "
+        "{carried:.3g} of {speed} Mbit/s."
     )
     if line.sends:
         template = (
-            "{interface} sends {carried:.3g} of {speed} Mbit/s: compress (mod_deflate, mod_brotli), let clients "
-            "cache, or use a faster line."
+            "Compress (mod_deflate, mod_brotli), let clients cache, or use a faster link: {interface} sends "
+            "{carried:.3g} of {speed} Mbit/s."
         )
     if line.possible_mbit != line.link_mbit:
         template = (
-            "{interface} sends {carried:.3g} of the {speed} Mbit/s that its queueing discipline lets pass: raise "
-            "that rate (tc qdisc), compress (mod_deflate, mod_brotli), or let clients cache."
+            "Raise the rate of the queueing discipline (tc qdisc), compress (mod_deflate, mod_brotli), or let "
+            "clients cache: {interface} sends {carried:.3g} of the {speed} Mbit/s allowed."
         )
     return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
 
@@ -82,14 +82,14 @@ NETWORK = Verdict(
     name="network",
     letter="N",
     title="NETWORK",
-    sentence="The network line is the limit",
-    headline="the line is the limit",
+    sentence="The network link is the limit",
+    headline="the link is the limit",
     clause=True,
     family=Family.NETWORK,
     explains=(Family.POOL,),
     of_host=_assess_line,
     of_generator=_assess_line,
-    titles={"tcp.retransmits_s": "segments sent again"},
+    titles={"tcp.retransmits_s": "retransmitted segments"},
 )
 
 
@@ -126,19 +126,16 @@ def _is_full(listener: Listener) -> bool:
 
 
 def _queue_advice(measured: Measured, own: Listener | None) -> Message:
-    refused = "Connections are refused by a full accept queue, and their clients try again after 1 s."
+    refused = "The accept queue is full; refused clients retry after 1 s."
     port, backlog = (None, None) if own is None else (own.port, own.backlog)
     if backlog:
-        refused = (
-            "Connections are refused by the full accept queue of port {port} (room for {backlog}), and their clients "
-            "try again after 1 s."
-        )
+        refused = "The accept queue of port {port} (backlog {backlog}) is full; refused clients retry after 1 s."
     asked = None if measured.load is None else measured.load.concurrency
-    more = "Raise ListenBacklog and net.core.somaxconn, or let more workers accept."
+    more = "Raise ListenBacklog and net.core.somaxconn, or add workers."
     if asked is not None:
-        more = "Raise ListenBacklog and net.core.somaxconn to {wanted}, or let more workers accept."
+        more = "Raise ListenBacklog and net.core.somaxconn to {wanted}, or add workers."
     wanted = max(DEFAULT_BACKLOG, 2 * (asked or 0))
-    return sentences(Message(refused, port=port, backlog=backlog), Message(more, wanted=wanted))
+    return sentences(Message(more, wanted=wanted), Message(refused, port=port, backlog=backlog))
 
 
 LISTEN_QUEUE = Verdict(

@@ -136,37 +136,39 @@ def _keeps_silent(measured: Measured, host: HostView) -> bool:
 
 def _advice(measured: Measured, flying: float, served: float, rps: float) -> Message:
     waits = Message(
-        "Of {in_flight:.0f} requests in flight {served:.1f} are being served, the others wait; more connections will "
-        "only wait longer ({rps:.3g} requests/s).",
+        "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest wait. More connections "
+        "would only wait longer ({rps:.3g} requests/s).",
         in_flight=flying,
         served=served,
         rps=rps,
     )
     if not any("target" in host.state.role for host in measured.hosts):
-        return sentences(waits, Message("The server's machine is not watched: add it with --host NAME=ssh://HOST."))
-    look = Message("No watched machine is full: look for a database, a lock or another server, and watch it too.")
+        return sentences(Message("The server's host is not watched. Add it with --host NAME=ssh://HOST."), waits)
+    look = Message(
+        "No watched host is at its limit. Look for a database, a lock or another server, and watch that too."
+    )
     for host in measured.hosts:
         for line in (host.rates.networks if host.rates is not None else None) or ():
             if line.name != "lo" and line.util is None and max(line.rx_kb, line.tx_kb) > 1000:
-                unknown = "The speed of {interface} is not known: set it with --link MBIT."
-                return sentences(waits, look, Message(unknown, interface=line.name))
-    return sentences(waits, look)
+                unknown = "The speed of {interface} is unknown. Set it with --link MBIT."
+                return sentences(look, Message(unknown, interface=line.name), waits)
+    return sentences(look, waits)
 
 
 WAITING = Verdict(
     name="waiting",
     letter="W",
     title="WAITING",
-    sentence="Something that is not watched is the limit",
-    headline="for something that is not watched",
+    sentence="Something outside the watched hosts is the limit",
+    headline="for something outside the watched hosts",
     family=Family.POOL,
     intervals=3,
     doubtful=True,
     titles={
-        "load.waiting_pct": "in flight and waiting",
-        "load.p10_ms": "fastest tenth takes",
-        "load.p20_ms": "fastest fifth takes",
-        "load.min_ms": "fastest takes",
+        "load.waiting_pct": "requests in flight that wait",
+        "load.p10_ms": "fastest 10 % of requests take",
+        "load.p20_ms": "fastest 20 % of requests take",
+        "load.min_ms": "fastest request takes",
         "load.in_flight": "in flight",
         "load.rps": "requests",
     },

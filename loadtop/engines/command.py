@@ -66,7 +66,7 @@ class CommandLoad:
     def failure_message(self) -> Message:
         """What failed, with the command's last line if that printed no results."""
         if self.problem:
-            return Message("{command} cannot be run: {reason}", command=self.name, reason=self.problem)
+            return Message("cannot run {command}: {reason}", command=self.name, reason=self.problem)
         said = None if self._has_results or not self._last_line else Message(": {line}", line=self._last_line)
         text = "{command} ended with exit code {code}{said}"
         return Message(text, command=self.name, code=self.exit_code, said=said)

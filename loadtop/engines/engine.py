@@ -111,7 +111,7 @@ class EngineProcess:
         if self.machine.remote:
             process = Message("{engine} on {machine}", engine=self.engine, machine=self.machine.name)
         if self._process.problem is not None:
-            return Message("{process} cannot be run: {reason}", process=process, reason=self._process.problem)
+            return Message("cannot run {process}: {reason}", process=process, reason=self._process.problem)
         if self.missing:
             return Message(
                 "{program} is not installed on {machine}: {advice}",
@@ -307,7 +307,7 @@ def users_for_rate(rate: float) -> int:
 
 def impossible(option: str | Message, engine: str, advice: Message = _ADVICE) -> PlanError:
     return PlanError(
-        "{option} is not possible with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
+        "{option} does not work with --engine {engine}: {advice}", option=option, engine=engine, advice=advice
     )
 
 

@@ -151,7 +151,7 @@ class Connections:
             self.connect_failed(connection, TimeoutError())
         else:
             seconds = f"{self._plan.timeout_s:g}"
-            reason = Message("no complete response within {timeout} s: is the server stuck? (-s)", timeout=seconds)
+            reason = Message("no complete response within {timeout} s (-s): is the server stuck?", timeout=seconds)
             connection.fail("timeout", reason)
             connection.abort()
 

@@ -22,34 +22,34 @@ def connect_error(error: BaseException, origin: Origin, via: str = "", bind: str
         case ssl.SSLCertVerificationError():
             unknown = error.verify_code in _NO_ISSUER
             return Message(
-                "the TLS certificate of {server} cannot be trusted ({reason}): {authority}use --insecure to accept it",
+                "the TLS certificate of {server} is not trusted ({reason}): {authority}use --insecure to accept it",
                 server=origin.address,
                 reason=error.verify_message,
-                authority=Message("set SSL_CERT_FILE=FILE to trust its authority, or ") if unknown else None,
+                authority=Message("set SSL_CERT_FILE=FILE to trust its issuer, or ") if unknown else None,
             )
         case ssl.SSLError():
             return Message(
-                "no TLS with {server} ({reason}): does this port speak https? -f and -Z choose the protocol",
+                "TLS handshake with {server} failed ({reason}): is this an https port? -f and -Z set the protocol",
                 server=origin.address,
                 reason=(error.reason or str(error)).replace("_", " ").lower(),
             )
         case socket.gaierror() if bind is not None:
             return Message(
-                "no {family} address of {host} is known, and -B {bind} needs one: check the name and -B",
+                "{host} has no {family} address, which -B {bind} needs. Check the name and -B.",
                 family="IPv6" if ":" in bind else "IPv4",
                 host=host,
                 bind=bind,
             )
         case socket.gaierror():
-            return Message("the host {host} is not known ({reason}): check its name", host=host, reason=error.strerror)
+            return Message("unknown host {host} ({reason}): check the name", host=host, reason=error.strerror)
         case TimeoutError():
             return Message(
-                "{server} does not answer (timed out): is the host up, and does a firewall let the port through?",
+                "{server} does not respond (timed out): check that the host is up and that no firewall blocks the port",
                 server=server,
             )
         case TunnelRefusedError():
             return Message(
-                "no tunnel to {server}: {reason}: does it allow CONNECT, or want a user and password (-P)?",
+                "no tunnel to {server}: {reason}: does it allow CONNECT, or need a user and password (-P)?",
                 server=origin.address,
                 reason=error.message,
             )
@@ -57,19 +57,20 @@ def connect_error(error: BaseException, origin: Origin, via: str = "", bind: str
             return Message("connection refused by {server}: is the server running on {server}?", server=server)
         case ConnectionResetError() | ConnectionAbortedError() | BrokenPipeError():
             return Message(
-                "{server} closes connections before anything is sent: does it speak {scheme}?",
+                "{server} closes connections immediately: does it speak {scheme}?",
                 server=server,
                 scheme=origin.scheme,
             )
         case OSError() if error.errno == errno.EADDRNOTAVAIL and bind is not None:
             return Message(
-                "{address} is not an address of this machine, or has no port left: see `ip address` for what -B can be",
+                "{address} is not an address of this machine, or has no free port. See `ip address` for possible "
+                "values of -B.",
                 address=bind,
             )
         case OSError() if error.errno == errno.EADDRNOTAVAIL:
             return Message(NO_LOCAL_PORT, server=server)
         case OSError() if error.errno in (errno.EMFILE, errno.ENFILE):
-            return Message("no file descriptor is left for a connection: raise the limit (ulimit -n) or lower -c")
+            return Message("no free file descriptor: raise the limit (ulimit -n) or lower -c")
         case _:
             reason = getattr(error, "strerror", None) or str(error)
             return Message("no connection to {server} ({reason}): check the address", server=server, reason=reason)
@@ -77,19 +78,19 @@ def connect_error(error: BaseException, origin: Origin, via: str = "", bind: str
 
 _STATUS_HINTS = {
     400: Message("does it speak https on this port, or is a header wrong?"),
-    401: Message("does it want a user and password (-A)?"),
-    403: Message("is the path allowed, or does it want a user and password (-A)?"),
+    401: Message("does it need a user and password (-A)?"),
+    403: Message("is the path allowed, or does it need a user and password (-A)?"),
     404: Message("is the path right?"),
     405: Message("is the method right (-m)?"),
-    407: Message("does the proxy want a user and password (-P)?"),
+    407: Message("does the proxy need a user and password (-P)?"),
     408: Message("is it overloaded?"),
-    429: Message("does it limit the rate of this client?"),
+    429: Message("does it limit this client's request rate?"),
     500: Message("its error log will say why"),
     502: Message("is the server behind it running?"),
     503: Message("is it overloaded, or is the server behind it running?"),
     504: Message("is the server behind it answering?"),
 }
-_REDIRECT = Message("redirects are not followed: use the URL that it redirects to")
+_REDIRECT = Message("redirects are not followed: use the URL it redirects to")
 
 
 def status_error(status: int) -> Message:

@@ -142,7 +142,7 @@ class ResponseParser:
                 raise InvalidResponseError(verbatim(str(error)[:MAX_TEXT])) from None
             self.extra = True
         if not self.headers_done and self.received > MAX_HEAD:
-            raise InvalidResponseError("its head is longer than {limit} kB", limit=MAX_HEAD >> 10)
+            raise InvalidResponseError("its header is longer than {limit} kB", limit=MAX_HEAD >> 10)
         if self._interim > MAX_INTERIM:
             raise InvalidResponseError("it sent more than {limit} interim responses", limit=MAX_INTERIM)
 

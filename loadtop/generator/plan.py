@@ -98,9 +98,9 @@ class Target:
         if not scheme:
             raise PlanError(_unusable(url, None))
         if scheme not in _PORTS:
-            raise PlanError("{scheme} is not a scheme that can be loaded: use http:// or https://", scheme=repr(scheme))
+            raise PlanError("Unsupported scheme '{scheme}': use http:// or https://", scheme=repr(scheme))
         if port == 0:
-            raise PlanError("port 0 cannot be connected to: use a port from 1 to 65535")
+            raise PlanError("port 0 is not valid: use a port from 1 to 65535")
         host = _host(parts.hostname or "", url)
         path = quote(parts.path or "/", safe=_PATH_SAFE, errors=_ANY_BYTE)
         if parts.query:
@@ -109,12 +109,12 @@ class Target:
             password = unquote(parts.password or "")
             headers = (*headers, ("Authorization", basic_auth(unquote(parts.username), password)))
         if not _TOKEN.fullmatch(method):
-            raise PlanError("{method} is not a method: use a word such as GET, POST or PURGE", method=repr(method))
+            raise PlanError("Invalid method {method}: use a word such as GET, POST or PURGE", method=repr(method))
         for name, value in headers:
             check_header(name, value)
         if not 0 < weight < float("inf"):
             raise PlanError(
-                "the weight {weight} of {url} is not possible: give a number above 0",
+                "the weight of {url} must be a number above 0, got {weight}",
                 weight=f"{weight:g}",
                 url=repr(url),
             )
@@ -225,7 +225,7 @@ class Plan:
                 ipaddress.ip_address(self.bind.partition("%")[0])
             except ValueError:
                 raise PlanError(
-                    "-B {text} is not an address: give one of this machine, such as 192.0.2.7", text=self.bind
+                    "-B must be an address of this machine, such as 192.0.2.7, got '{text}'.", text=self.bind
                 ) from None
         if not MIN_TIMEOUT_S <= self.timeout_s < float("inf"):
             _refuse(_option("-s", self.timeout_s), Message("{min} seconds or more", min=f"{MIN_TIMEOUT_S:g}"))
@@ -251,7 +251,7 @@ def _option(name: str, value: float) -> Message:
 
 
 def _refuse(what: Message, instead: Message) -> NoReturn:
-    raise PlanError("{what} is not possible: use {instead}", what=what, instead=instead)
+    raise PlanError("{what} is not supported: use {instead}", what=what, instead=instead)
 
 
 def basic_auth(user: str, password: str) -> str:
@@ -262,7 +262,7 @@ def basic_auth(user: str, password: str) -> str:
 def check_header(name: str, value: str) -> None:
     """Raise PlanError if the header cannot be sent."""
     if not _TOKEN.fullmatch(name):
-        raise PlanError("{name} is not a header name: write headers as 'Name: value'", name=repr(name))
+        raise PlanError("Invalid header name {name}: write headers as 'Name: value'", name=repr(name))
     if _CONTROL.search(value):
         raise PlanError(
             "the value of the header {name} contains a line break or control character: remove it", name=name
@@ -297,21 +297,19 @@ def request_bytes(target: Target, plan: Plan) -> bytes:
 
 
 def _unusable(url: str, reason: Message | None) -> Message:
-    return Message(
-        "{url} is not a usable URL{reason}: write it as http://host[:port]/path", url=repr(url), reason=reason
-    )
+    return Message("Invalid URL {url}{reason}: write it as http://host[:port]/path", url=repr(url), reason=reason)
 
 
 def _host(host: str, url: str) -> str:
     if not host:
-        raise PlanError("{url} names no host: write it as http://host[:port]/path", url=repr(url))
+        raise PlanError("{url} has no host: write it as http://host[:port]/path", url=repr(url))
     if ":" in host:
         try:
             ipaddress.IPv6Address(host.partition("%")[0])
         except ValueError:
-            raise PlanError("[{host}] is not an IPv6 address: check it", host=host) from None
+            raise PlanError("Invalid IPv6 address [{host}]", host=host) from None
         return host
-    misspelt = Message("{host} is not a host name: check the spelling", host=repr(host))
+    misspelt = Message("Invalid host name '{host}': check the spelling", host=repr(host))
     try:
         ascii_host = host.encode("ascii" if host.isascii() else "idna").decode("ascii")
     except UnicodeError:

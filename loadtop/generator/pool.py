@@ -105,7 +105,7 @@ class WorkerProcess(WorkerProgress):
             code = await process.wait()
             await asyncio.sleep(0)
             self.problem = Message(
-                "a load worker ended unexpectedly (exit code {code}){error}",
+                "a generator process ended unexpectedly (exit code {code}){error}",
                 code=code,
                 error=Message(": {text}", text=verbatim(self._last_error)) if self._last_error else None,
             )
@@ -169,7 +169,7 @@ class LoadPool:
                 await self._start(worker, len(self._workers))
         except OSError as error:
             self._problem = Message(
-                "no load worker can be started ({reason}): is the machine out of processes?", reason=error.strerror
+                "cannot start a generator process ({reason}): is the process limit reached?", reason=error.strerror
             )
             return
         self._tasks = [
@@ -244,7 +244,7 @@ class LoadPool:
                 async with asyncio.timeout(_HANDOVER_TIMEOUT_S):
                     await self._hand_over(joining, steps.pop())
             except TimeoutError:
-                self._problem = Message("a load worker does not answer: is this machine overloaded?")
+                self._problem = Message("a generator process does not respond: is this machine overloaded?")
             self._handing_over = False
             self._level = None
             self._run_pending_commands()

@@ -39,7 +39,7 @@ class RequestLog:
                     rest = rest[self._file.write(rest) :]
             except OSError as error:
                 self.problem = Message(
-                    "the times of single requests (-g) cannot be kept: {reason}: see TMPDIR", reason=error.strerror
+                    "cannot store the times of requests (-g): {reason}. Check TMPDIR.", reason=error.strerror
                 )
         self._rows = array("q")
 

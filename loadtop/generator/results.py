@@ -145,7 +145,7 @@ class Results:
         elif not self._any_response and self.silent_closes >= MAX_SILENT_CLOSES:
             self._gave_up(
                 Message(
-                    "{reason}, {times} times and never otherwise: is this an HTTP server?",
+                    "{reason} for all {times} requests: is this an HTTP server?",
                     reason=reason,
                     times=self.silent_closes,
                 )

@@ -47,7 +47,7 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
     if protocol != "ALL":
         if protocol not in _VERSIONS:
             raise PlanError(
-                "-f {protocol} is not possible: use {versions} or ALL",
+                "-f must be {versions} or ALL, got '{protocol}'.",
                 protocol=options.protocol,
                 versions=", ".join(_VERSIONS),
             )
@@ -55,15 +55,13 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
     if ciphers is not None:
         if ciphers.startswith("TLS_") or protocol == "TLS1.3":
             raise PlanError(
-                "{options}: Python cannot choose among the suites of TLS 1.3: leave -Z out or use -f TLS1.2",
+                "{options}: Python cannot select TLS 1.3 cipher suites. Leave -Z out or use -f TLS1.2.",
                 options=f"-Z {ciphers} and -f {options.protocol}" if protocol == "TLS1.3" else f"-Z {ciphers}",
             )
         try:
             context.set_ciphers(ciphers)
         except ssl.SSLError:
-            raise PlanError(
-                "-Z {ciphers}: OpenSSL knows no such cipher: see `openssl ciphers`", ciphers=ciphers
-            ) from None
+            raise PlanError("OpenSSL has no cipher '{ciphers}' (-Z). See `openssl ciphers`.", ciphers=ciphers) from None
     if options.certificate is not None:
         _load_certificate(context, options.certificate)
     return context
@@ -71,15 +69,13 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
 
 def _load_certificate(context: ssl.SSLContext, file: str) -> None:
     def password() -> str:
-        raise PlanError(
-            "-E {file}: its key has a password: give the key without one (openssl pkey -in {file})", file=file
-        )
+        raise PlanError("The key in -E {file} has a password. Remove it first (openssl pkey -in {file}).", file=file)
 
     try:
         context.load_cert_chain(Path(file), password=password)
     except (OSError, ssl.SSLError) as error:
         raise PlanError(
-            "-E {file} cannot be used ({reason}): give a PEM file with certificate and key",
+            "Cannot use -E {file} ({reason}). It must be a PEM file with certificate and key.",
             file=file,
             reason=error.strerror or str(error),
         ) from None

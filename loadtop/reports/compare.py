@@ -49,7 +49,7 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
     if comparison.by == "time" and parts:
         lines += [*_periods(comparison, parts), ""]
     least = tr("{percent} % (p90, p99: more)", percent=f"{comparison.percent:g}")
-    lines.append(tr("Differences below {least} count as none: runs of the same thing differ as much.", least=least))
+    lines.append(tr("Differences below {least} are ignored: identical runs vary as much.", least=least))
     lines += wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
     return [line.rstrip() for line in lines]
 
@@ -77,7 +77,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
             told = f"   {tr(row.metric.title)}{where}: {_values(row, number)} ({percent(change)})"
             if change.direction in TELLING:
                 yield f"{told}, {tr(change.direction)}"
-            elif change.direction == "too short to tell" and change.difference and row.metric.name in MAIN:
+            elif change.direction == "too short to evaluate" and change.difference and row.metric.name in MAIN:
                 yield f"{told}: {_shortness(row, number)}"
         yield from shifts_of(comparison.runs[0].summary["breakdown"], run.summary["breakdown"])
         first, then = _limit_in_words(comparison.runs[0]), _limit_in_words(run)
@@ -118,15 +118,15 @@ def _shortness(row: Row, run: int) -> str:
     a, b = (0 if known is None else known.intervals for known in (row.samples[0], row.samples[run]))
     needed = row.changes[run - 1].needed_intervals
     if needed is not None:
-        return tr("{a} and {b} intervals, about {more} would tell", a=a, b=b, more=needed)
+        return tr("{a} and {b} intervals, about {more} needed", a=a, b=b, more=needed)
     if min(a, b) < LEAST:
-        return tr("{a} and {b} intervals, at least {more} are needed", a=a, b=b, more=LEAST)
-    return tr("{a} and {b} intervals, over {more} are needed", a=a, b=b, more=MOST)
+        return tr("{a} and {b} intervals, at least {more} needed", a=a, b=b, more=LEAST)
+    return tr("{a} and {b} intervals, more than {more} needed", a=a, b=b, more=MOST)
 
 
 def _settings(comparison: Comparison) -> Iterator[str]:
     if not comparison.settings:
-        yield tr("All settings that were seen are the same.")
+        yield tr("All known settings are the same.")
         return
     yield tr("Settings that differ")
     for of, name, values in comparison.settings:
@@ -146,7 +146,7 @@ def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator
     limits = (f"{letter(i)} {tr(plain(limit or '-'))}" for i, limit in enumerate(table.limits))
     yield f"{pad('  ' + tr('limit'), WIDE + NARROW - 1)}{'   '.join(limits)}"
     if hidden := len(table.rows) - len(shown):
-        yield tr("  and {number} numbers of machines that do not differ ({how} shows them)", number=hidden, how=how)
+        yield tr("  and {number} host values that do not differ ({how} shows them)", number=hidden, how=how)
 
 
 def _tells(row: Row) -> bool:

@@ -102,17 +102,17 @@ def generator(files: int | None, ports: int | None) -> Check:
     lacks: list[Message] = []
     fixes: list[Message] = []
     if files is not None and files < FILES:
-        lacks.append(Message("more than {files} connections of a process need more file descriptors", files=files))
+        lacks.append(Message("more than {files} connections per process need more file descriptors", files=files))
         fixes.append(
             Message('echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   (then log in again)')
         )
     if ports is not None and ports < PORTS:
-        text = "only {ports} local ports: without keep-alive they are used up at {rate} requests/s"
+        text = "only {ports} local ports: without keep-alive they run out at {rate} requests/s"
         lacks.append(Message(text, ports=ports, rate=ports // 60))
         fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))
     told = [Message("{number} descriptors", number=files)] if files is not None else []
     told += [Message("{number} ports", number=ports)] if ports is not None else []
-    seen = listed(told) if told else Message("limits are not known")
+    seen = listed(told) if told else Message("limits are unknown")
     if not lacks:
         return Check("generator", Health.OK, seen)
     fix = Message("{first}\n{second}", first=fixes[0], second=fixes[1]) if len(fixes) > 1 else fixes[0]

@@ -55,8 +55,8 @@ class Row:
         if spread is None or spread <= SPREAD_PCT:
             return None
         return Message(
-            "{cell}: repeats differ by {spread:.0f} % ({slowest} to {fastest} requests/s). "
-            "Lengthen or repeat its runs.",
+            "{cell}: repeats differ by {spread:.0f} % ({slowest} to {fastest} requests/s). Run it longer or more "
+            "often.",
             cell=" ".join(filter(None, [self.variant, self.url_name, self.level])),
             spread=spread,
             slowest=figure(min(self.rates)),

@@ -19,9 +19,7 @@ from loadtop.servers.registry import KINDS
 
 MOST_MARKS = 500  # that are drawn, in each chart: more would hide it. The table has all
 
-HELP = (
-    "Point at a chart, or choose them with the tab key: ← → move, v and m go to the next limit and mark, Esc ends it."
-)
+HELP = "Point at a chart or focus it with Tab: ← → move, v and m jump to the next limit or mark, Esc leaves."
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
@@ -161,7 +159,7 @@ def _drawings(result: RunResult, charts: Sequence[Chart], axis: Axis, spans: Spa
     yield from (drawn(chart, axis) for chart in charts)
     yield "</div>"
     if result.series.width > 1:
-        each = "Each point stands for {number} intervals: their mean; of response times the greatest."
+        each = "Each point covers {number} intervals: their mean, or the maximum of response times."
         yield f'<p class="dim">{tr(each, number=result.series.width)}</p>'
 
 

@@ -90,7 +90,7 @@ def escaped(text: str) -> str:
 
 
 def title(figures: Json) -> str:
-    return tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Machines watched")
+    return tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Watched hosts")
 
 
 def verdict(result: RunResult) -> tuple[str, str, str]:
@@ -160,7 +160,7 @@ def place_title(part: Json) -> str:
 def failure_classes(failures: Json) -> str:
     """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
     if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
-        return tr("not told apart")
+        return tr("not distinguished")
     known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)
     return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
 

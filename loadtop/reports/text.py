@@ -100,7 +100,7 @@ def _load(load: Json, seconds: float, message: str) -> list[str]:
         heads = "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in TIMES)
         lines += ["", f"{pad(tr('Times in ms'), 13)}{heads}"]
         if load.get("latency_source") == "stated":
-            lines.append(tr("  (as {engine} states them)", engine=plain(load["engine"])))
+            lines.append(tr("  (as reported by {engine})", engine=plain(load["engine"])))
         lines += [_times(tr(part), load[f"{part}_ms"]) for part in PARTS]
         total = {**load["latency_ms"], "median": load["latency_ms"]["p50"]}
         lines.append(_times(tr("total"), total))

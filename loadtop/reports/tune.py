@@ -29,11 +29,11 @@ wrapped = partial(plain_text.wrapped, cells=WIDTH)
 def report(tuned: TuneResult) -> str:
     """The whole report, lines of at most about 80 columns, with a line end."""
     if not tuned.steps:
-        return tr("No step was long enough to tell anything.") + "\n"
+        return tr("No step was long enough to evaluate.") + "\n"
     lines = [HEADING, *(row(result) for result in sorted(tuned.steps, key=lambda result: result.concurrency))]
     unsteady = [str(result.concurrency) for result in tuned.steps if not result.steady]
     if unsteady:
-        lines += wrapped(tr("* not steady, taken as it was at the end: {steps}", steps=", ".join(unsteady)), "  ")
+        lines += wrapped(tr("* not steady; last values used: {steps}", steps=", ".join(unsteady)), "  ")
     return "\n".join([*lines, "", *curve(tuned), "", *(line for line, _ in conclusion(tuned))]) + "\n"
 
 
@@ -71,7 +71,7 @@ def curve(tuned: TuneResult) -> list[str]:
     if top <= 0:
         return [tr("Nothing was served.")]
     fitted = any(bar.law is not None for bar in found)
-    law = tr("   (| is the Universal Scalability Law fitted to the steps)") if fitted else ""
+    law = tr("   (| marks the Universal Scalability Law fitted to the steps)") if fitted else ""
     lines = [f"   c    req/s{law}"]
     for bar in found:
         cells = list(("#" * max(1, round(BAR * bar.rps / top))).ljust(BAR + 2))
@@ -84,12 +84,12 @@ def curve(tuned: TuneResult) -> list[str]:
 def _limit(tuned: TuneResult) -> list[str]:
     limit = tuned.limit
     if limit is None:
-        return [tr("No limit can be named: nothing was measured from the knee on.")]
+        return [tr("No limit is known: nothing was measured beyond the knee.")]
     if limit.bottleneck == NONE:
         if tuned.knee is not None and not tuned.knee.bounded:
-            text = "No limit was reached up to {c} connections: there may be more beyond (-c allows more)."
+            text = "No limit was reached up to {c} connections. Raise -c to search further."
             return wrapped(tr(text, c=tuned.knee.highest), "")
-        return [tr("No watched resource was found full where throughput stopped growing.")]
+        return [tr("No watched resource was at its limit where throughput stopped growing.")]
     where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
     lines = [f"{sentence_of(limit.verdict)}{where}{since}  [{limit.bottleneck}]"]

@@ -53,7 +53,7 @@ def advice(tuned: TuneResult) -> Advice:
     bounds = tuple((bound.name, str(bound.workers), bound.reason.render()) for bound in sizing.bounds)
     setting, caution = _setting(sizing), _caution(sizing)
     if sizing.memory is None:
-        caution = tr("Memory is not known: no process of the server could be measured.") + " " + caution
+        caution = tr("Memory per process is unknown: no server process could be measured.") + " " + caution
     return Advice(_knee(tuned), law, setting, bounds, sizing.configuration, caution)
 
 
@@ -73,28 +73,28 @@ def bars(tuned: TuneResult) -> Iterator[Bar]:
 def _knee(tuned: TuneResult) -> str:
     knee = tuned.knee
     if knee is None:
-        return tr("No knee: no step served without failing or swapping.")
+        return tr("No knee: requests failed or memory swapped in every step.")
     text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
     if knee.confirmed:
-        text += tr(", confirmed by measuring again")
+        text += tr(", confirmed by a second measurement")
     elif knee.confirmed is not None:
-        text += tr(", NOT confirmed: the second differs by over 10 %")
+        text += tr(", NOT confirmed: a second measurement differs by over 10 %")
     text += tr(".")
     if knee.until > knee.concurrency:
-        text += tr(" It stays so up to {c}.", c=knee.until)
+        text += tr(" Throughput is flat up to {c}.", c=knee.until)
     if knee.worse_from is not None:
-        text += tr(" At {c} it is worse.", c=knee.worse_from)
+        text += tr(" Throughput falls at {c}.", c=knee.worse_from)
     if not knee.bounded:
-        text += tr(" It is the highest step measured: the knee may lie beyond.")
+        text += tr(" This is the highest step measured; the knee may be higher.")
     if tuned.reason:
-        text += tr(" The climb ended because {reason}.", reason=tuned.reason)
+        text += tr(" The search stopped because {reason}.", reason=tuned.reason)
     return text
 
 
 def _law(knee: Knee) -> str:
     usl = knee.usl
     if usl is None:
-        return tr("Universal Scalability Law: not fitted, it needs four good steps or more.")
+        return tr("Universal Scalability Law: not fitted (needs at least four good steps).")
     text = tr(
         "Universal Scalability Law (Gunther 2007): gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2}: ",
         gamma=f"{usl.gamma:.4g}",
@@ -103,10 +103,10 @@ def _law(knee: Knee) -> str:
         r2=f"{usl.r2:.2f}",
     )
     if usl.peak is None:
-        return text + tr("it knows no peak, throughput only flattens.")
+        return text + tr("no peak, throughput only flattens.")
     if knee.peak_is_measured:
-        return text + tr("its peak is at {c} connections.", c=f"{usl.peak:.0f}")
-    guess = "its peak, {c} connections, is outside what was measured (up to {most}): a guess."
+        return text + tr("peak at {c} connections.", c=f"{usl.peak:.0f}")
+    guess = "peak at {c} connections, an extrapolation beyond the measured {most}."
     return text + tr(guess, c=f"{usl.peak:.0f}", most=knee.highest)
 
 
@@ -115,21 +115,21 @@ def _setting(sizing: Sizing) -> str:
     now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
     binds = tr(BINDS[sizing.binding])
     name = tr("Set {setting}", setting=sizing.workers.setting)
-    return name + pool + tr(" to {value}{now}: {what} binds", value=sizing.value, now=now, what=binds)
+    return name + pool + tr(" to {value}{now}, limited by {what}", value=sizing.value, now=now, what=binds)
 
 
 def _caution(sizing: Sizing) -> str:
     if sizing.pool_was_full:
         return tr(
-            "The pool itself was the limit, so what more workers would do is computed, not measured: "
-            "set it, and tune again to confirm."
+            "The pool was the limit, so the effect of more workers is computed, not measured. Set it and run tune "
+            "again to confirm."
         )
     text = tr(sizing.workers.apply)
     fewer = sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity
     if fewer and sizing.workers.takes_page and sizing.binding != "memory":
         text += tr(
-            " More workers than that serve no faster, but slow clients and kept-alive connections hold workers that "
-            "this load does not: leave room for them, as far as memory allows."
+            " More workers will not serve this load faster. Leave room for slow clients and keep-alive connections "
+            "if memory allows."
         )
     return text
 
@@ -137,8 +137,6 @@ def _caution(sizing: Sizing) -> str:
 def _no_sizing(tuned: TuneResult) -> str:
     full = tuned.limit is not None and tuned.limit.bottleneck in {workers.verdict for workers in WORKERS.values()}
     if full or any(result.pools for result in tuned.steps):
-        return tr(
-            "No setting can be given: the knee was not reached, so nothing measured bounds the number of workers."
-        )
-    unseen = tr("No setting can be given: the server's workers were not seen.")
+        return tr("No recommendation: the knee was not reached, so no measurement limits the number of workers.")
+    unseen = tr("No recommendation: the server's workers were not seen.")
     return " ".join([unseen, *(tr(workers.enable) for workers in WORKERS.values())])

@@ -124,7 +124,7 @@ def test_servers_with_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (tmp_path / "rmi_keystore.jks").rename(tmp_path / "lost.jks")
         lost = loadtop(*setup.remote, "-n", "20", "-c", "2", setup.url)
         assert lost.returncode == 3
-        assert "looks for its keys in rmi_keystore.jks" in " ".join((lost.stdout + lost.stderr).split())
+        assert "expects its keys in rmi_keystore.jks" in " ".join((lost.stdout + lost.stderr).split())
         assert wait_until(lambda: not live_processes(setup.mark), 20), [
             command_line(pid) for pid in live_processes(setup.mark)
         ]
@@ -232,7 +232,7 @@ def test_servers_that_make_no_load(setup: Setup) -> None:
     remote = ("--engine", "jmeter", "-R", f"{setup.hosts[0].address}:1")
     gone = loadtop(*remote, "-n", "2", setup.url)
     assert gone.returncode == 3
-    assert "cannot be reached: Connection refused. Start jmeter-server there" in gone.stdout + gone.stderr
+    assert "Connection refused. Start jmeter-server there" in gone.stdout + gone.stderr
     with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url):
         assert wait_until(lambda: setup.served() > 20)
         busy = loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url)

@@ -107,7 +107,7 @@ async def test_a_full_pool_is_silence_and_the_rest_goes_on(apache: ApacheFactory
     await until(host, lambda sample: bool(APACHE.readings(sample)))
     with requests(f"{server.url}slow.cgi", 2):
         silent = await until(host, lambda sample: apache_outcome(sample)[0] is State.FAILED)
-        assert "every worker may be busy" in apache_outcome(silent)[1]
+        assert "all workers may be busy" in apache_outcome(silent)[1]
         assert not APACHE.readings(silent)
         assert silent.cpu is not None
         later = await until(host, lambda sample: sample.at > silent.at + 1.0)
@@ -219,9 +219,9 @@ async def test_nothing_is_opened_after_the_end() -> None:
     asking = asyncio.ensure_future(client.get(f"http://127.0.0.1:{free_port()}/", 5.0))
     await asyncio.sleep(0)
     await client.close()
-    with pytest.raises(FetchError, match="the test is over"):
+    with pytest.raises(FetchError, match="the test has ended"):
         await asking
-    with pytest.raises(FetchError, match="the test is over"):
+    with pytest.raises(FetchError, match="the test has ended"):
         await client.get(f"http://127.0.0.1:{free_port()}/", 5.0)
 
 
@@ -233,7 +233,7 @@ async def test_no_such_name(client: StatusClient) -> None:
 async def test_a_server_that_never_answers(client: StatusClient) -> None:
     async with raw_server(hang=True) as url:
         began = time.monotonic()
-        with pytest.raises(FetchError, match=r"no answer within 0\.3 s"):
+        with pytest.raises(FetchError, match=r"no response within 0\.3 s"):
             await client.get(url, 0.3)
         assert time.monotonic() - began < 2.0
 

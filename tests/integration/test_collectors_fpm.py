@@ -109,7 +109,7 @@ async def test_a_full_pool_is_silent_and_its_queue_is_the_kernels(php_fpm: FpmFa
     await until(host, read(server))
     with held(server, 7):
         silent = await until(host, lambda sample: fpm_outcome(sample)[0] is State.FAILED)
-        assert "every worker may be busy" in fpm_outcome(silent)[1]
+        assert "all workers may be busy" in fpm_outcome(silent)[1]
         later = await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.silent_s or 0.0) >= 1.0)
         pool = pool_of(later, server)
         assert pool is not None

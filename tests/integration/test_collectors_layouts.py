@@ -169,5 +169,5 @@ async def test_a_server_in_a_container_is_told_as_that(kind: str, group: str, op
         assert sum(row.group == group for row in sample.processes or ()) == alive >= processes
         check = next(check for check in examine(sample) if check.panel == kind.replace("fpm", "php-fpm"))
         assert str(check.health) == "missing"
-        assert "runs in a container with a network of its own" in str(check.missing)
+        assert "runs in a container with its own network" in str(check.missing)
         assert option in str(check.missing)

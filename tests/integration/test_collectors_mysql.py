@@ -74,7 +74,7 @@ async def test_it_is_found_and_an_account_is_needed(mysql: MysqlFactory, watch: 
     server = mysql(max_connections=10)
     server.run(f"CREATE USER {account} IDENTIFIED BY 'Hu5h # 1'")
     host = await watch()
-    sample = await until(host, lambda s: "denies the login" in outcome(s)[1])
+    sample = await until(host, lambda s: "denied the login" in outcome(s)[1])
     assert "IDENTIFIED VIA unix_socket" in outcome(sample)[1]
     await host.close()
     with sessions(server, *["SELECT SLEEP(60)"] * 10):

@@ -78,7 +78,7 @@ async def test_it_is_found_and_a_role_is_needed(postgresql: PostgresqlFactory, w
     server = postgresql(max_connections=10)
     server.run(f"CREATE ROLE {account} LOGIN PASSWORD 'Hu5h:1'")
     host = await watch()
-    sample = await until(host, lambda s: "denies the login" in outcome(s)[1])
+    sample = await until(host, lambda s: "denied the login" in outcome(s)[1])
     assert "GRANT pg_monitor" in outcome(sample)[1]
     await host.close()
     with sessions(server, *["SELECT pg_sleep(60)"] * 7):

@@ -52,7 +52,7 @@ async def test_it_is_found_and_says_when_it_is_full(
 async def test_a_password(redis: RedisFactory, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     server = redis(password="Hu5h")
     host = await watch()
-    sample = await until(host, lambda s: "asks for a password" in outcome(s)[1])
+    sample = await until(host, lambda s: "a password is required" in outcome(s)[1])
     assert f"{PASSWORD}=PASSWORD" in outcome(sample)[1]
     monkeypatch.setenv(PASSWORD, "Hu5h")
     named = await watch(status_urls={"redis": [server.address]})

@@ -101,8 +101,8 @@ def test_our_plan_on_this_machine(
 
     (recording,) = map(str, Path(os.environ["XDG_STATE_HOME"], "loadtop").glob("*.loadtop"))
     for words, expected in (
-        (("report", "--text"), "(not told apart)"),
-        (("report", "--markdown"), "(not told apart)"),
+        (("report", "--text"), "(not distinguished)"),
+        (("report", "--markdown"), "(not distinguished)"),
         (("report", "--ab"), f"Failed requests:        {load['failed']}\nHTML"),
         (("compare", recording), f"{load['requests']} requests"),
     ):
@@ -163,7 +163,7 @@ def test_a_load_that_cannot_start_says_why(apache: ApacheFactory, mark: str, tmp
     lost.write_text("import no_such_module")
     (tmp_path / "plan.txt").write_text("")
     for words, code, expected in (
-        (("-n", "5"), 2, "-n is not possible with --engine locust"),
+        (("-n", "5"), 2, "-n does not work with --engine locust"),
         (("--plan", str(tmp_path / "none.py")), 2, "No such file"),
         (("--plan", str(tmp_path / "wrong.py")), 2, "line 1 is not Python"),
         (("--plan", str(tmp_path / "plan.txt")), 2, "FILE.py"),

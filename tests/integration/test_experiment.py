@@ -50,7 +50,7 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     done = loadtop("experiment", str(file))
     assert done.returncode == 0, done.stderr
     already = "1 cell is" if len(before) == 1 else f"{len(before)} cells are"
-    assert f"{already} measured already" in done.stderr
+    assert f"{already} already measured" in done.stderr
     assert ledger.read_text().splitlines()[: len(before)] == before
     figures = json.loads((results / "table.json").read_text())
     assert figures["complete"]

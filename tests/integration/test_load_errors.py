@@ -48,7 +48,7 @@ async def test_a_host_that_does_not_answer(keepalive: bool) -> None:
         port = listener.getsockname()[1]
         run = await run_load(plan(f"http://127.0.0.1:{port}/", requests=10, keepalive=keepalive, timeout_s=0.4))
     assert run.last.state is LoadState.FAILED
-    assert "does not answer (timed out)" in str(run.last.message)
+    assert "does not respond (timed out)" in str(run.last.message)
 
 
 @BOTH
@@ -160,7 +160,7 @@ async def test_https_to_a_port_that_speaks_http() -> None:
     async with scripted(handler=refuse) as server:
         run = await run_load(plan(server.url.replace("http:", "https:"), requests=10))
     assert run.last.state is LoadState.FAILED
-    assert "does this port speak https?" in str(run.last.message)
+    assert "is this an https port?" in str(run.last.message)
 
 
 async def test_too_many_connections_for_the_limit() -> None:

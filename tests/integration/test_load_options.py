@@ -260,7 +260,7 @@ def test_a_key_with_a_password_is_not_asked_for_it(tmp_path: Path) -> None:
     locked = [openssl, "pkey", "-in", str(certificate), "-aes256", "-passout", "pass:hidden", "-out", str(key)]
     subprocess.run(locked, check=True, capture_output=True)
     certificate.write_text(key.read_text() + (tmp_path / "only.crt").read_text())
-    with pytest.raises(PlanError, match=r"its key has a password: give the key without one"):
+    with pytest.raises(PlanError, match=r"Remove it first"):
         tls_context(
             plan("https://127.0.0.1:1/", requests=1, concurrency=1, tls=TlsOptions(certificate=str(certificate)))
         )
@@ -282,5 +282,5 @@ def test_the_length_of_a_public_key(tmp_path: Path, options: tuple[str, ...], bi
 
 
 def test_an_address_must_be_one() -> None:
-    with pytest.raises(PlanError, match="-B eth0 is not an address"):
+    with pytest.raises(PlanError, match="-B must be an address"):
         plan("http://web1/", requests=1, bind="eth0")

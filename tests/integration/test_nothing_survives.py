@@ -56,7 +56,7 @@ def test_of_the_built_in_load(apache: ApacheFactory, monkeypatch: pytest.MonkeyP
         said = kill_and_wait(mark, program, *killed)
     if killed:
         assert program.returncode == 3
-        assert "a load worker ended unexpectedly (exit code -9)" in said
+        assert "a generator process ended unexpectedly (exit code -9)" in said
 
 
 @pytest.mark.parametrize("killed", [(), ("process_guard.py",), ("sh\0-c",)], ids=["loadtop", "guard", "command"])

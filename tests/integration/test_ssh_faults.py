@@ -82,7 +82,7 @@ async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
     server.kill()
     for pid in connections:
         os.kill(pid, signal.SIGKILL)
-    with pytest.raises(TransportError, match=r"no connection since \d\d:\d\d:\d\d: .*; next try in \d s"):
+    with pytest.raises(TransportError, match=r"no connection since \d\d:\d\d:\d\d: .*; retry in \d s"):
         await transport.read(REQUEST)
     await read_until(transport, "nothing listens on its SSH port")
     command = cast("list[str]", server.program.process.args)
@@ -199,7 +199,7 @@ class TestNoWayIn:
         key = (other.directory / "host_key.pub").read_text()
         server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {key}")
         line = await self.refused(server.transport())
-        assert "its host key is not the one accepted before" in line
+        assert "its host key has changed" in line
         assert re.search(rf"ssh-keygen .*\[127.0.0.1\]:{server.port}.* and then ssh web1", line)
 
     async def test_a_wrong_key(self, sshd: SshdFactory) -> None:
@@ -208,7 +208,7 @@ class TestNoWayIn:
         assert "ssh-add" in await self.refused(server.transport())
 
     async def test_a_missing_user(self, sshd: SshdFactory) -> None:
-        assert "no such user" in await self.refused(sshd().transport("-o", "User=nobody-here"))
+        assert "the user does not exist" in await self.refused(sshd().transport("-o", "User=nobody-here"))
 
     async def test_a_refused_port(self, sshd: SshdFactory) -> None:
         line = await self.refused(sshd().transport("-o", f"Port={free_port()}"))
@@ -216,7 +216,7 @@ class TestNoWayIn:
 
     async def test_an_unknown_host(self, sshd: SshdFactory) -> None:
         line = await self.refused(sshd().transport("-o", "HostName=no-such-host.invalid"))
-        assert "its name is not known here" in line
+        assert "unknown host name" in line
 
     async def test_no_client(self) -> None:
         assert "OpenSSH's client is not installed" in await self.refused(SshTransport("ssh://web1", ssh=("/none/ssh",)))
@@ -239,16 +239,16 @@ class TestGarbage:
 
     async def test_silence(self, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("collectors.transport.ssh.transport.CONNECT_S", 1.0)
-        assert "no answer for 1 s" in await self.problem(pretend("exec sleep 60"))
+        assert "no response for 1 s" in await self.problem(pretend("exec sleep 60"))
 
     async def test_a_line_without_end(self, pretend: Pretend) -> None:
-        assert "without an end" in await self.problem(pretend("exec tr '\\0' x </dev/zero"))
+        assert "without a complete frame" in await self.problem(pretend("exec tr '\\0' x </dev/zero"))
 
     async def test_a_line_without_end_of_messages(self, pretend: Pretend) -> None:
-        assert "messages without an end" in await self.problem(pretend("exec tr '\\0' x </dev/zero 3>&1 >&2"))
+        assert "it keeps printing messages" in await self.problem(pretend("exec tr '\\0' x </dev/zero 3>&1 >&2"))
 
     async def test_messages_without_end(self, pretend: Pretend) -> None:
-        assert "messages without an end" in await self.problem(pretend("exec yes 3>&1 >&2"))
+        assert "it keeps printing messages" in await self.problem(pretend("exec yes 3>&1 >&2"))
 
     async def test_escape_sequences(self, pretend: Pretend) -> None:
         assert "status 7" in await self.problem(pretend("printf '\\033]0;title\\a\\033[2J'; exit 7"))
@@ -268,13 +268,13 @@ class TestGarbage:
         """What stands where a frame should be is in the message."""
         transport = pretend('sh -c "${@: -1}" | sed -u "s:^#.*f /proc/uptime:sh\\: oops:"; exit 255')
         await transport.connect()
-        with pytest.raises(TransportError, match=r"cannot be understood: .*sh: oops"):
+        with pytest.raises(TransportError, match=r"cannot parse its response: .*sh: oops"):
             await transport.read(REQUEST)
         await transport.close()
 
     async def test_no_awk_there(self, pretend: Pretend) -> None:
         line = await self.problem(pretend('exec sh -c "${@: -1}" < <(sed -u "s/-v awk /-v xwk /")'))
-        assert "there is no awk" in line
+        assert "awk is missing" in line
 
 
 async def test_pauses_grow(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ async def test_pauses_grow(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) ->
         now[0] += pause
         with pytest.raises(TransportError) as error:
             await transport.read(REQUEST)
-        waits.append(str(error.value).rpartition("next try in ")[2])
+        waits.append(str(error.value).rpartition("retry in ")[2])
     await transport.close()
     assert waits == ["1 s", "2 s", "4 s", "8 s", "16 s", "30 s", "30 s"]
 

@@ -298,7 +298,7 @@ async def test_what_blocks_there_is_ended(marked: Callable[..., Marked], tmp_pat
     await transport.connect()
     await transport.read(REQUEST)
     began = time.monotonic()
-    with pytest.raises(TransportError, match="cannot be understood"):  # nor was the uptime read
+    with pytest.raises(TransportError, match="cannot parse its response"):  # nor was the uptime read
         await transport.read(Request((config_file(f"{tmp_path}/regular"),)))
     assert time.monotonic() - began < 8.0
     await transport.close()
@@ -317,7 +317,7 @@ async def test_what_blocks_there_is_ended(marked: Callable[..., Marked], tmp_pat
 
 
 PRETENDS = {
-    "5001 digits": ("s/^[0-9]* 4096 /{nines} 4096 /", "9" * 5001, 3, "does not answer as a POSIX shell"),
+    "5001 digits": ("s/^[0-9]* 4096 /{nines} 4096 /", "9" * 5001, 3, "does not behave like a POSIX shell"),
     "401 digits": ("s/^\\([0-9]*\\) 4096 /\\1 {nines} /", "9" * 401, 0, ""),
 }
 

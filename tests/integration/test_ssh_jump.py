@@ -133,7 +133,7 @@ def _nobody_there(way: Way) -> None:
 
 
 TROUBLES = (
-    (_unknown_key, "a machine on the way to it is not known here: look at it and accept it once with ssh web1"),
+    (_unknown_key, "a machine on the way to it is unknown: check and accept it once with ssh web1"),
     (_wrong_key, "ssh-add until this works: ssh web1 true"),
     (_nobody_there, "nothing listens on its SSH port"),
 )
@@ -162,7 +162,7 @@ async def test_nothing_is_asked_in_a_window(way: Way, monkeypatch: pytest.Monkey
     text = way.config.read_text().replace("StrictHostKeyChecking yes", "StrictHostKeyChecking ask")
     way.config.write_text(text.replace("BatchMode yes", "BatchMode no"))
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
-    with pytest.raises(TransportError, match="of a machine on the way to it is not known here"):
+    with pytest.raises(TransportError, match="of a jump host is unknown"):
         await transport.connect()
     await transport.close()
     assert not asked.exists()

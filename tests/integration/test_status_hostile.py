@@ -98,5 +98,5 @@ async def test_a_socket_without_end() -> None:
         answer = await exchange(f"127.0.0.1:{port}", b"show stat\n", 1.0)
         assert len(answer) == LIMIT
     async with serving(by_the_byte) as (port, _):
-        with pytest.raises(FetchError, match="no answer within"):
+        with pytest.raises(FetchError, match="no response within"):
             await exchange(f"127.0.0.1:{port}", b"show stat\n", 0.2)

@@ -59,7 +59,7 @@ def test_results_of_a_tool_are_recorded(web: Apache, state: Path) -> None:
     recording = str(next(state.glob("*.loadtop")))
     report = report_of("--text", recording)
     assert "Load by wrk" in report
-    assert "as wrk states them" in report
+    assert "as reported by wrk" in report
 
 
 def test_what_a_tool_does_not_print_is_in_no_report(web: Apache, state: Path, tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_a_command_that_is_missing_or_cannot_be_run(tmp_path: Path) -> None:
     broken.write_bytes(b"\x7fELF and nothing more")
     broken.chmod(0o755)
     for word, expected in (
-        ("no-such-tool", "is not installed here"),
-        (str(tmp_path / "none"), "there is no program"),
+        ("no-such-tool", "not found on PATH"),
+        (str(tmp_path / "none"), "cannot find"),
         (str(plain), "is not executable"),
-        (str(broken), "cannot be run"),
+        (str(broken), "cannot run"),
     ):
         done = watch("--", word)
         assert done.returncode == 2, done.stderr

@@ -46,11 +46,11 @@ def mostly_wrong(proof: Proof) -> bool:
 CASES = [
     Case(
         name="two places, else 503", expected="errors", build=page("places.php"), concurrency=12, proven=mostly_wrong,
-        evidence="load.", advice="fix that first", gain=None,
+        evidence="load.", advice="Fix the errors first", gain=None,
     ),
     Case(
         name="a page that is not there", expected="errors", build=page("missing.html"), concurrency=8,
-        proven=mostly_wrong, evidence="load.non_2xx_pct", advice="fix that first", gain=None,
+        proven=mostly_wrong, evidence="load.non_2xx_pct", advice="Fix the errors first", gain=None,
     ),
 ]  # fmt: skip
 

@@ -212,11 +212,11 @@ CASES = [
     ),
     Case(
         name="20 processes on one core", expected="cpu-core", build=one_core("prefork", "mod", 20), concurrency=8,
-        proven=fills_one_core, evidence="core0.busy_pct", advice="share one core",
+        proven=fills_one_core, evidence="core0.busy_pct", advice="they share one",
     ),
     Case(
         name="php-fpm and event on one core", expected="cpu-core", build=one_core("event", "fpm", 16), concurrency=6,
-        proven=fills_one_core, evidence="core0.busy_pct", advice="share one core",
+        proven=fills_one_core, evidence="core0.busy_pct", advice="they share one",
     ),
 ]  # fmt: skip
 

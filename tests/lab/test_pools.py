@@ -145,7 +145,7 @@ CASES = [
     ),
     Case(
         name="one lock", expected="lock", build=lock(1), concurrency=12, proven=is_free, evidence="lock.waiting_pct",
-        advice="wait for the file lock", quick=True,
+        advice="wait for a file lock", quick=True,
     ),
     Case(
         name="three locks", expected="waiting", build=lock(3), concurrency=24, proven=is_free,

@@ -143,7 +143,7 @@ CASES = [
     ),
     Case(
         name="neighbours that take the CPU", expected="cpu", build=neighbours, concurrency=6,
-        proven=lambda proof: proof.change.idle < 10, advice="no part of the web server", gain=1.3,
+        proven=lambda proof: proof.change.idle < 10, advice="not part of the web server", gain=1.3,
     ),
     Case(
         name="neighbours beside a full pool", expected="apache-workers", build=full_pool_beside_neighbours,

@@ -78,7 +78,7 @@ def headline(view: View, finding: Finding | None) -> tuple[str, Role]:
     """The words at the top, and their role."""
     load = view.load
     if view.phase is Phase.BROKEN:
-        return tr("MEASURING BROKE OFF"), Role.BAD_BADGE
+        return tr("MEASUREMENT FAILED"), Role.BAD_BADGE
     if load is not None and load.state is LoadState.FAILED:
         return tr("LOAD FAILED"), Role.BAD_BADGE
     if view.phase is Phase.DONE or (load is not None and load.state.ended):

@@ -43,7 +43,7 @@ async def running(
     ("typed", "asked"),
     [
         ("stop the load;", [StopLoad()]),
-        ("begin again", [RestartLoad()]),
+        ("restart the", [RestartLoad()]),
         ("more conn", [SetConcurrency(25)]),
         ("next step", []),
     ],
@@ -197,7 +197,7 @@ async def test_the_report_is_copied(
     monkeypatch.setattr(Cockpit, "copy_to_clipboard", keep)
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("y")
-        assert screen_text(app)[-1].startswith(" copied: the report so far, ")
+        assert screen_text(app)[-1].startswith(" copied the report so far, ")
     assert "[swap]" in copied[0] or "[cpu]" in copied[0]
 
 

@@ -43,7 +43,7 @@ async def test_keys_of_the_load_are_offered_where_there_is_one(
         assert "q quit" in keys
         assert [words in keys for words in ("+ - load", "1..9 set", "s stop", "r again", "t steps")] == [offered] * 5
         await pilot.press("colon", *"stop the")
-        assert any("stop the load; watching goes on" in line for line in screen_text(app)) == offered
+        assert any("stop the load; keep watching" in line for line in screen_text(app)) == offered
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
@@ -61,7 +61,7 @@ async def test_q_asks_once_while_load_runs(feed_of: FeedOf, appearance: Appearan
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("q")
         assert app.is_running
-        assert screen_text(app)[-1].strip() == "load is running: q again to stop it and quit"
+        assert screen_text(app)[-1].strip() == "a load is running: press q again to stop it and quit"
         await pilot.press("q")
     assert not app.is_running
     assert app.return_value is None
@@ -106,7 +106,7 @@ async def test_stop_without_load(feed_of: FeedOf, appearance: Appearance, screen
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("s", "+")
-        assert screen_text(app)[-1].strip() == "the load has ended: r begins it again"
+        assert screen_text(app)[-1].strip() == "the load has ended: r restarts it"
     assert feed.commands == []
 
 
@@ -187,7 +187,7 @@ async def test_mark(feed_of: FeedOf, appearance: Appearance, screen_text: Text) 
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("m")
-        assert "what happens now?" in screen_text(app)[-1]
+        assert "what is happening?" in screen_text(app)[-1]
         await pilot.press(*"q [r]+", "enter")
         assert screen_text(app)[-1].strip() == "noted: q [r]+"
     assert feed.commands == [Mark("q [r]+")]

@@ -18,13 +18,13 @@ from tui.widgets.panel import Panel
 from tui.widgets.question import Question
 
 DONE = {
-    "leave": ["says load is running"],
+    "leave": ["says a load is running"],
     "pause": ["shows paused"],
     "turn_load(True)": ["SetConcurrency(connections=25)", "says 20 to 25"],
     "turn_load(False)": ["SetConcurrency(connections=15)", "says 20 to 15"],
     "type_load": ["asks load"],
     "stop_load": ["StopLoad()", "says stopping"],
-    "restart_load": ["RestartLoad()", "says beginning"],
+    "restart_load": ["RestartLoad()", "says restarting"],
     "next_step": ["says "],
     "first_page": ["opens StepsScreen"],
     "evidence": ["opens EvidenceScreen"],
@@ -32,7 +32,7 @@ DONE = {
     "picture": ["says picture saved"],
     "screen.zoom": ["shows load alone"],
     "screen.zoom('breakdown')": ["shows breakdown alone"],
-    "next_host": ["says only one machine"],
+    "next_host": ["says only one host"],
     "screen.order": ["shows processes by wait%"],
     "screen.reverse": ["shows processes turned"],
     "screen.filter": ["asks filter"],

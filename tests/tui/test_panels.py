@@ -134,7 +134,7 @@ def test_a_message_that_the_verdict_tells_leaves_the_figures(appearance: Appeara
 def test_a_verdict_of_little_confidence_is_probable() -> None:
     verdict = Story().play(HEADROOM, 4)[-1].diagnosis.verdict
     said = [text_of(sentence(replace(verdict, confidence=share))) for share in (0.5, 0.49)]
-    assert said == ["HEADROOM: nothing is full", "HEADROOM: probably nothing is full"]
+    assert said == ["HEADROOM: no limit reached", "HEADROOM: probably no limit reached"]
 
 
 def test_the_last_screen_names_each_limit_with_its_load(appearance: Appearance) -> None:

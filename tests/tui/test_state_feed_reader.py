@@ -88,7 +88,7 @@ async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(appearance: Appe
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         lines = screen_text(app)
-        assert "MEASURING BROKE OFF" in lines[1]
+        assert "MEASUREMENT FAILED" in lines[1]
         assert "the disk ?[31mis full" in lines[2]
         assert app.is_running
         await pilot.press("q")

@@ -53,7 +53,9 @@ def test_a_service_that_serves_one_after_the_other_is_the_dependency(course: Cou
     assert named(diagnosis) == "dependency"
     assert diagnosis.verdict.dependency == Dependency(DATABASE, "mysql")
     assert diagnosis.verdict.evidence[0].value == pytest.approx(100 * 11 / 12)
-    assert "11.0 of 12 requests at work wait for mysql at 10.0.0.5:3306, 220 ms each" in str(diagnosis.verdict.advice)
+    assert "mysql at 10.0.0.5:3306: 11.0 of 12 requests in progress wait for it, 220 ms each" in str(
+        diagnosis.verdict.advice
+    )
 
 
 def test_one_that_serves_all_at_once_is_none(course: Course) -> None:
@@ -125,7 +127,7 @@ def test_processes_that_wait_for_one_file_are_the_lock(course: Course) -> None:
     diagnosis = course.go_on(3, load=SERIAL, changes=locked(11))
     assert named(diagnosis) == "lock"
     assert diagnosis.verdict.lock == FileLock("flock", "fe:00", 9977858, 26171, "php-fpm8.2", 11)
-    assert "device fe:00 inode 9977858, which php-fpm8.2 (pid 26171) holds" in str(diagnosis.verdict.advice)
+    assert "device fe:00 inode 9977858, held by php-fpm8.2 (pid 26171)" in str(diagnosis.verdict.advice)
 
 
 def test_locks_of_which_each_has_too_few_leave_waiting(course: Course) -> None:

@@ -156,7 +156,7 @@ def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(
     assert [gap().bottleneck for _ in range(9)] == ["cpu"] * 9
     dropped = gap()
     assert (dropped.bottleneck, dropped.confidence) == ("none", 0.0)
-    assert str(dropped.advice) == "web1 has not answered for 10 s: whether there is headroom is not known."
+    assert str(dropped.advice) == "No sample from web1 for 10 s, so the headroom is unknown."
 
 
 def test_the_same_frames_give_the_same_diagnosis_again(

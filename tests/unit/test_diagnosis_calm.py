@@ -85,7 +85,7 @@ def trouble(host: HostView, base: Measured, chance: random.Random) -> tuple[Host
         paging = replace(rates.paging, swap_in_kb=900.0, swap_out_kb=300.0, major_faults=250.0)
         return _host(host, replace(rates, paging=paging), sample), base
     if kind == 2:
-        late = Outcome("apache", State.FAILED, "no answer for 1.2 s", 1.2)
+        late = Outcome("apache", State.FAILED, "no response for 1.2 s", 1.2)
         others = tuple(each for each in sample.outcomes if each.collector != "apache")
         return _host(host, replace(rates, servers={}), replace(sample, servers={}, outcomes=(*others, late))), base
     load = known(base.load)

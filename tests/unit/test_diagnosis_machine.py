@@ -127,13 +127,13 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a full pool of processes whose memory is known": (
         {"board": "W" * 10, "processes": {"apache2": 1.0}},
         "apache-workers",
-        ["8.8 MB each by RSS", "about 178", "to 11 or more (10 requests are in flight"],
+        ["8.8 MB each (RSS", "about 178", "to 11: 10 requests are in flight"],
     ),
     "a full pool on a full CPU": ({"board": "W" * 10, **FULL}, "cpu <- apache-workers", []),
     "a full CPU that a stranger takes": (
         {"processes": {"backup": 97.0, "apache2": 50.0}, **FULL},
         "cpu",
-        ["backup (pid 1000), no part of the web server, takes 48 % of it"],
+        ["backup (pid 1000), which is not part of the web server, takes 48 % of the CPU"],
     ),
     "a full CPU that a generator shares": ({"processes": {"loadtop": 60.0}, **FULL}, "cpu", ["takes 30 % of its CPU"]),
     "one full core while requests wait": ({"processes": {"nginx": 97.0}, **CORE}, "cpu-core", ["nginx"]),
@@ -145,7 +145,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     ),
     "memory that is given up and wanted again": ({"changes": short_of_memory()}, "memory", []),
     "a full control group": (
-        {"changes": {**short_of_memory(available_kb=2_000_000), "cgroup": GROUP_OF_97_MB}}, "memory", ["may use 97 MB"],
+        {"changes": {**short_of_memory(available_kb=2_000_000), "cgroup": GROUP_OF_97_MB}}, "memory", ["Raise the 97 MB limit"],
     ),
     "swapping, which explains the short memory": (
         {"board": "W" * 10, "processes": {"apache2": 50.0}, "changes": swapping_and_short()}, "swap <- memory", [],
@@ -153,13 +153,13 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "swapping, with what is swapped out": (
         {"board": "W" * 40, "changes": ADVISED_ON_SWAP, **SWAPPING},
         "swap",
-        ["Lower MaxRequestWorkers from 40 to about 27", "24.4 MB each by PSS"],
+        ["Lower MaxRequestWorkers from 40 to about 27", "24.4 MB (PSS"],
     ),
     "swapping that the server feels": ({"changes": stall_of_the_server(30), **SWAPS_HARD}, "swap", []),
     "a disk that the server's processes wait for": (
         {"iowait": 60.0, "changes": busy_disk(blocked=8)},
         "disk",
-        ["8 of 10 requests in flight wait for the disk vda, which reads 160 and writes 80 kB/s in 40 operations/s"],
+        ["8 of 10 requests in flight wait for the disk vda (read 160 kB/s, write 80 kB/s, 40 operations/s)"],
     ),
     "a disk with a queue that answers each request at once": (
         {"changes": busy_disk(blocked=8, wait_ms=0.4, queue=3.0)}, "disk", [],
@@ -179,7 +179,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a quota": (
         {"board": "W" * 10, "changes": throttled(90.0)},
         "throttled <- apache-workers",
-        ["Raise its quota of 0.5 cores", "CPUQuota=100%"],
+        ["Raise the CPU quota of 0.5 cores", "CPUQuota=100%"],
     ),
     "a full line with the pool that waits for it": (
         {"board": "W" * 10, "changes": line(96.0, 100)},
@@ -195,7 +195,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
         "cpu-core",
         ["server (pid 7) fills one core"],
     ),
-    "many that share a core": (eight_beside(5), "cpu-core", ["The 8 processes of the web server share one core"]),
+    "many that share a core": (eight_beside(5), "cpu-core", ["Let the 8 web server processes use more cores"]),
 }  # fmt: skip
 
 CALM: dict[str, Settings] = {

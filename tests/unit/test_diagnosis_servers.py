@@ -68,12 +68,12 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a full fpm pool with a queue": (
         {"changes": pool(5, queue=4)},
         "fpm-workers",
-        ["Raise pm.max_children from 5 to 10 (10 requests are in flight)", "4 requests wait"],
+        ["Raise pm.max_children from 5 to 10: 10 requests are in flight", "4 requests are waiting"],
     ),
     "no more children than Apache has slots": (
         {"load": {"in_flight": 200, "concurrency": 200}, "board": "W" * 40, "changes": pool(5, queue=35)},
         "fpm-workers <- apache-workers",
-        ["Raise pm.max_children from 5 to 40 (200 requests are in flight)"],
+        ["Raise pm.max_children from 5 to 40: 200 requests are in flight"],
     ),
     "a full Apache pool that waits for a full fpm pool": (
         {"board": "W" * 10, "changes": pool(5, queue=5)}, "fpm-workers <- apache-workers", [],
@@ -92,7 +92,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a pool that has not started its children": (
         {"board": None, "load": asking(12), "changes": pool(3, queue=9, most=50, total=3, manager="dynamic")},
         "fpm-workers",
-        ["All 3 children that the php-fpm pool www has started", "It may have 50"],
+        ["All 3 running children of the php-fpm pool www", "its limit of 50"],
     ),
     "an open load that piles up before fpm": (
         {"board": None, "load": arriving(40, 12.0), "changes": pool(2, queue=38, most=2)}, "fpm-workers", [],
@@ -103,7 +103,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "requests that queue in HAProxy": (
         {"changes": haproxy(6, busy=4)},
         "haproxy-queue",
-        ["6 requests queue in HAProxy's backend be. 4 of 4 slots of its server are taken.", "about 10 each"],
+        ["6 requests are waiting in HAProxy's backend be. 4 of 4 slots of its server are in use.", "about 10 per server"],
     ),
     "a queue in HAProxy behind which fpm is full": (
         {"changes": {**haproxy(6, busy=4), **pool(5, queue=3)}}, "fpm-workers <- haproxy-queue", [],
@@ -111,13 +111,13 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a frontend at its maxconn": (
         {"changes": haproxy(0, busy=4, maxconn=None, front=2000)},
         "haproxy-queue",
-        ["frontend fe takes no more than its 2000 connections"],
+        ["HAProxy's frontend fe (and the global maxconn) above 2000"],
     ),
     "an open load that piles up in HAProxy": (
         {"load": arriving(50, 20.0), "changes": haproxy(47, busy=3, maxconn=3)}, "haproxy-queue", [],
     ),
     "an accept queue that overflows": (
-        {"load": {"server": SEEN}, "changes": OVERFLOWS}, "listen-queue", ["port 8080 (room for 4)"],
+        {"load": {"server": SEEN}, "changes": OVERFLOWS}, "listen-queue", ["port 8080 (backlog 4)"],
     ),
     "an accept queue that overflows behind a full pool": (
         {"load": {"server": SEEN}, "board": "W" * 10, "changes": OVERFLOWS}, "apache-workers <- listen-queue", [],
@@ -131,7 +131,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
         {"board": "WWWW", "load": arriving(60, 40.0), "changes": at(56)}, "apache-workers", [],
     ),
     "a quota that stops the generator": (
-        {"load": QUOTA, "board": "W" * 10}, "generator", ["stops it in 80 % of the periods"],
+        {"load": QUOTA, "board": "W" * 10}, "generator", ["throttled in 80 % of the periods"],
     ),
     "ports that run out, before anything about the server": (
         {"load": {"generator": generator(ports_used=24_000, ports_limit=28_232)}, **FULL},
@@ -242,8 +242,8 @@ def test_a_pool_that_has_not_started_its_children_needs_no_higher_limit(course: 
 def test_an_open_load_without_a_free_connection_wants_connections_and_no_higher_rate(course: Course) -> None:
     verdict = course.go_on(4, board=None, load=arriving(1, 100.0, generator=LATE)).verdict
     assert verdict.bottleneck == "none"
-    assert "each connection (-c 1)" in str(verdict.advice)
-    assert "give it more connections" in str(verdict.advice)
+    assert "Raise -c from 1 to reach 100 requests/s" in str(verdict.advice)
+    assert "still waits for a response" in str(verdict.advice)
     assert "raise the rate (now 100/s)" in str(course.go_on(4, board=None, load=arriving(1, 100.0)).verdict.advice)
 
 
@@ -270,11 +270,11 @@ def test_a_load_that_wants_more_connections_than_files_is_refused_for_that_reaso
     files = {"generator": generator(files_used=12, files_limit=64), "concurrency": 0, "connections": 0}
     diagnosis = course.go(load={**files, "message": message, "state": LoadState.FAILED})
     assert named(diagnosis) == "client-files"
-    for part in ("enough for 32 connections, and 100 are wanted", "ulimit -n 132", "--workers 4"):
+    for part in ("files per process allow 32 connections, 100 are needed", "ulimit -n 132", "--workers 4"):
         assert part in str(diagnosis.verdict.advice)
 
 
 def test_of_a_server_that_is_not_watched_no_headroom_is_claimed(course_at: Callable[[str], Course]) -> None:
     verdict = course_at("generator").go_on(3, board=None).verdict
     assert (verdict.bottleneck, verdict.confidence) == ("none", 0.5)
-    assert "the server's machine is not watched: add it with --host" in str(verdict.advice)
+    assert "The server's host is not watched. Add it with --host" in str(verdict.advice)

@@ -33,7 +33,7 @@ def test_requests_that_all_wait_for_a_lock_are_waiting(course: Course) -> None:
     assert low.value == pytest.approx(400.0, rel=0.02)
     assert flying.value == pytest.approx(20.0)
     assert flying.threshold == 1
-    assert "Of 20 requests in flight 1.0 are being served" in str(diagnosis.verdict.advice)
+    assert "Of 20 requests in flight, 1.0 are being served" in str(diagnosis.verdict.advice)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_without_the_servers_machine_the_advice_is_to_watch_it(course_at: Callab
     course = course_at("generator")
     course.go(load=served(50, *BEGINNING))
     course.go(load=served(50, *BEGINNING))
-    assert "add it with --host" in str(course.go_on(3, load=served(50, *[400.0] * 50)).verdict.advice)
+    assert "Add it with --host" in str(course.go_on(3, load=served(50, *[400.0] * 50)).verdict.advice)
 
 
 CALM_PAGES = served(120, *[5.0] * 50, c=2)

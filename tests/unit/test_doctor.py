@@ -82,7 +82,7 @@ def without(sample: HostSample, kind: str) -> HostSample:
 
 
 def test_a_block_to_paste_is_the_fix(sample: HostSample) -> None:
-    reason = verbatim("http://x: no such page (404). Add this")
+    reason = verbatim("http://x: page not found (404). Add this")
     outcome = Outcome("apache", State.ABSENT, reason, fix="<Location>\n</Location>")
     check = check_of(without(sample, "apache"), "apache", outcome)
     assert check == Check("apache", Health.MISSING, "", reason, "<Location>\n</Location>")

@@ -56,19 +56,19 @@ def test_connections_that_are_dropped_are_named_with_the_number_to_set(course: C
     assert evidence(diagnosis, "nginx.dropped_s").value == pytest.approx(20.0)
     assert evidence(diagnosis, "nginx.used").threshold == 16
     advice = str(diagnosis.verdict.advice)
-    assert "nginx has no worker connection left (2 worker processes with 8 each)." in advice
+    assert "nginx has no free worker connection (2 worker processes with 8 each)." in advice
     assert "nginx drops 20 connections/s." in advice
-    assert "Raise worker_connections from 8 to 16 (and worker_rlimit_nofile above that)." in advice
+    assert "Raise worker_connections from 8 to 16, and worker_rlimit_nofile above that." in advice
 
 
 def test_the_number_to_set_follows_from_the_requests_in_flight(course: Course) -> None:
     load = {"in_flight": 100, "concurrency": 100}
     advice = str(course.go_on(3, load=load, changes=page(dropped_s=20)).verdict.advice)
-    assert "from 8 to 100 " in advice
+    assert "from 8 to 100," in advice
     proxy = page(dropped_s=20, proxies=True, worker_processes=1)
     advice = str(course.go_on(3, load=load, changes=proxy).verdict.advice)
-    assert "(1 worker process with 8). A request that it passes on takes two." in advice
-    assert "from 8 to 400 " in advice
+    assert "(1 worker process with 8). A proxied request needs two." in advice
+    assert "from 8 to 400," in advice
 
 
 def test_unknown_limits_have_advice_without_numbers(course: Course) -> None:

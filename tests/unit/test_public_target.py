@@ -61,7 +61,7 @@ def test_what_is_public(address: str, public: bool) -> None:
 
 
 def test_one_line_names_the_address(asked: Any) -> None:
-    line = "loadtop: the load goes to a public address: 93.184.216.34\n"
+    line = "loadtop: the load targets a public address: 93.184.216.34\n"
     assert asked("-n", "1", PUBLIC) == line
     assert asked("-c", "500", "-t", "1", PUBLIC, answer="") == line, "this many are not asked about"
 
@@ -76,7 +76,7 @@ def test_a_name_has_its_address_beside_it(asked: Any, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     assert asked("-n", "1", "http://web1/", "http://www/", "http://gone/") == (
-        "loadtop: the load goes to a public address: www (93.184.216.34)\n"
+        "loadtop: the load targets a public address: www (93.184.216.34)\n"
     )
 
 

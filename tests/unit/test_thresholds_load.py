@@ -50,11 +50,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("kind", "said"),
         [
-            ("connect", "45 % of the requests get no connection"),
+            ("connect", "45 % of the requests cannot connect"),
             ("receive", "closes 45 % of the connections before"),
-            ("exceptions", "45 % of the answers are not valid HTTP"),
-            ("timeout", "45 % of the requests get no answer in time"),
-            ("status", "45 % of the answers are server errors"),
+            ("exceptions", "45 % of the responses are not valid HTTP"),
+            ("timeout", "45 % of the requests time out"),
+            ("status", "45 % of the responses are server errors"),
             ("unclassified", "45 % of the requests fail"),
         ],
     )
@@ -226,10 +226,13 @@ class TestGenerator:
         [
             (
                 {"concurrency": 400},
-                "enough for 92 connections, and 200 are wanted: raise the limit (ulimit -n 248) or use --workers 5.",
+                "(ulimit -n 248) or use --workers 5: 124 files per process allow 92 connections, 200 are needed.",
             ),
-            ({"concurrency": 1000}, "and 500 are wanted: raise the limit (ulimit -n 532) or use --workers 11."),
-            ({"rate": 5.0}, "enough for 92 connections: raise the limit (ulimit -n 248) or use --workers 3."),
+            (
+                {"concurrency": 1000},
+                "(ulimit -n 532) or use --workers 11: 124 files per process allow 92 connections, 500 are needed.",
+            ),
+            ({"rate": 5.0}, "(ulimit -n 248) or use --workers 3: 124 files per process allow 92 connections."),
         ],
     )
     def test_more_files_or_processes_are_advised(self, load: dict[str, Any], said: str) -> None:

@@ -147,8 +147,8 @@ class TestApache:
     def test_the_room_for_more_processes_is_said_of_prefork(self) -> None:
         rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
-        assert "Memory allows about 44 (9.8 MB each" in text
-        assert "no further than" in advice(of_host(APACHE_WORKERS, serving(page("WWWW"), **rates)))
+        assert "Memory allows about 44: 9.8 MB each" in text
+        assert "Make sure that memory suffices." in advice(of_host(APACHE_WORKERS, serving(page("WWWW"), **rates)))
 
     def test_prefork_whose_processes_do_not_all_fit_is_limited_by_memory(self) -> None:
         view = serving(page(board(9), mpm="prefork"), kind=APACHE, groups=(group(processes=10, rss_kb=500_000),))
@@ -159,9 +159,9 @@ class TestApache:
     @pytest.mark.parametrize(
         ("flying", "kept", "said"),
         [
-            (20, 11, ["raise MaxRequestWorkers to 21 or more (20 requests", "11 slots only hold"]),
-            (19, 10, ["raise MaxRequestWorkers."]),
-            (None, 0, ["raise MaxRequestWorkers.", "no further than memory allows"]),
+            (20, 11, ["Raise MaxRequestWorkers from 20 to 21: 20 requests", "11 workers only hold"]),
+            (19, 10, ["Raise MaxRequestWorkers from 20:"]),
+            (None, 0, ["Raise MaxRequestWorkers from 20:", "Make sure that memory suffices."]),
         ],
     )
     def test_the_advice(self, flying: int | None, kept: int, said: list[str]) -> None:
@@ -217,14 +217,16 @@ class TestPhpFpm:
     def test_a_silent_pool_of_an_unknown_size(self) -> None:
         found = of_host(FPM_WORKERS, serving(fpm(None, 1, None, silent_s=2.0), kind=PHP_FPM))
         assert (states(found), found.evidence[1][1:3], found.evidence[4][1:3]) == ((True, True), (None, 0), (None, 0))
-        assert "All children of the php-fpm pool www are busy while CPU is free. 1 request waits." in advice(found)
+        assert "All children of the php-fpm pool www are busy while the CPU is not. 1 request is waiting." in advice(
+            found
+        )
         assert "Raise pm.max_children. " in advice(found)
 
     @pytest.mark.parametrize(
         ("waiting", "flying", "said"),
         [
-            (0, 20, "free. Raise pm.max_children from 20. "),
-            (2, 21, "free. 2 requests wait. Raise pm.max_children from 20 to 21 "),
+            (0, 20, "Raise pm.max_children from 20. "),
+            (2, 21, "Raise pm.max_children from 20 to 21: "),
         ],
     )
     def test_the_advice(self, waiting: int, flying: int, said: str) -> None:
@@ -259,7 +261,7 @@ class TestPhpFpm:
         servers = {"fpm": (rated(fpm(20, 1)),), "apache": (rated(page(board(3, 25))),)}
         found = of_host(FPM_WORKERS, host(servers=servers), load={"in_flight": 300})
         assert value(found, "fpm.callers") == 25
-        assert "from 20 to 25 (300 requests" in advice(found)
+        assert "from 20 to 25: 300 requests" in advice(found)
 
 
 def line(server: str, sessions: int, most: int | None, waiting: int | None = None, status: str = "UP") -> HaproxyProxy:
@@ -316,7 +318,7 @@ class TestHaproxy:
 
     def test_slots_for_all_that_wait_are_advised(self) -> None:
         lines = (line("s1", 3, 3), line("s2", 3, 3), line("BACKEND", 6, None, 5))
-        assert "maxconn to about 6 each" in advice(of_host(HAPROXY_QUEUE, serving(*lines, kind=HAPROXY)))
+        assert "maxconn to about 6 per server" in advice(of_host(HAPROXY_QUEUE, serving(*lines, kind=HAPROXY)))
         assert "Add servers." in advice(of_host(HAPROXY_QUEUE, serving(lines[-1], kind=HAPROXY)))
 
     def test_what_its_servers_do_is_foretold(self) -> None:
@@ -365,9 +367,7 @@ class TestNginx:
     def test_drops_of_unknown_limits(self, status: NginxStatus) -> None:
         found = of_host(NGINX_CONNECTIONS, serving(status, kind=NGINX, per_second={"accepts": 7.0, "handled": 5.0}))
         assert (states(found), found.certain, found.evidence[2][1:3]) == ((True, True), False, (None, 0))
-        said = (
-            "nginx has no worker connection left. nginx drops 2 connections/s. Raise worker_connections in its events"
-        )
+        said = "Raise worker_connections in its events block. nginx has no free worker connection. nginx drops 2"
         assert said in advice(found)
 
     def test_of_several_the_one_that_drops_most_counts_and_then_the_fullest(self) -> None:
@@ -402,8 +402,8 @@ class TestNginx:
     ) -> None:
         view = serving(replace(NGINX_PAGE, proxies=proxies), kind=NGINX, per_second={"accepts": 7.0, "handled": 5.0})
         text = advice(of_host(NGINX_CONNECTIONS, view, load={"in_flight": flying, "concurrency": asked}))
-        assert f"worker_connections from 10 to {wanted} (" in text
-        assert ("takes two" in text) is proxies
+        assert f"worker_connections from 10 to {wanted}, " in text
+        assert ("request needs two" in text) is proxies
         assert "drops 2 connections/s" in text
 
 

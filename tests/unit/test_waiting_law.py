@@ -84,7 +84,7 @@ def test_the_evidence_and_what_it_is_worth() -> None:
     assert thresholds == pytest.approx((60.0, 17.0, 1))
     assert found.confidence == 0.975
     advice = str(found.advice() if callable(found.advice) else found.advice)
-    assert "Of 10 requests in flight 1.0 are being served" in advice
+    assert "Of 10 requests in flight, 1.0 are being served" in advice
     assert "(100 requests/s)" in advice
 
 
@@ -215,8 +215,8 @@ def advised(view: HostView) -> str:
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        ({}, "look for a database"),
-        ({"networks": (NetworkRates("eth0", 1001.0, 0.0, 0, 0, 0, None, None),)}, "The speed of eth0 is not known"),
+        ({}, "Look for a database"),
+        ({"networks": (NetworkRates("eth0", 1001.0, 0.0, 0, 0, 0, None, None),)}, "The speed of eth0 is unknown"),
         ({"networks": (NetworkRates("eth0", 0.0, 1000.0, 0, 0, 0, None, None),)}, None),
         ({"networks": (NetworkRates("eth0", 0.0, 2000.0, 0, 0, 0, 100, 20.0),)}, None),
         ({"networks": (NetworkRates("lo", 0.0, 2000.0, 0, 0, 0, None, None),)}, None),
@@ -224,10 +224,10 @@ def advised(view: HostView) -> str:
 )
 def test_what_to_look_for(rates: dict[str, Any], said: str | None) -> None:
     text = advised(host(**rates))
-    assert "look for a database" in text
-    assert ("is not known" in text) is (said is not None and "not known" in said)
-    assert "add it with --host" in advised(host(role="generator"))
-    assert "add it with --host" not in text
+    assert "Look for a database" in text
+    assert ("is unknown" in text) is (said is not None and "unknown" in said)
+    assert "Add it with --host" in advised(host(role="generator"))
+    assert "Add it with --host" not in text
 
 
 def test_a_page_that_was_read_does_not_keep_silent() -> None:

@@ -142,7 +142,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
 
     def action_leave(self) -> None:
         if self.reader.load_runs and not self._asked_to_leave:
-            self.say(tr("load is running: q again to stop it and quit"), Role.WARN)
+            self.say(tr("a load is running: press q again to stop it and quit"), Role.WARN)
             self._asked_to_leave = True
             return
         self.exit()
@@ -176,7 +176,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
 
     def action_next_host(self, step: int = 1) -> None:
         if not self.reader.next_host(step):
-            self.say(tr("only one machine is watched: add more with --host NAME=ssh://HOST"))
+            self.say(tr("only one host is watched: add more with --host NAME=ssh://HOST"))
 
     def action_show_host(self, name: str) -> None:
         self.reader.show_host(name)
@@ -230,16 +230,16 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         self.push_screen(screen, lambda _: self._draw_soon())
 
     async def action_mark(self) -> None:
-        await self._cockpit_alone().ask("mark", tr("what happens now? (enter: note, escape: back)"))
+        await self._cockpit_alone().ask("mark", tr("what is happening? (enter: note, escape: cancel)"))
 
     def action_copy(self) -> None:
         text = self.reader.report()
         if not text:
-            self.say(tr("nothing was measured yet"))
+            self.say(tr("nothing measured yet"))
             return
         self.copy_to_clipboard(text)
         lines = len(text.splitlines())
-        self.say(tr("copied: the report so far, {lines} lines (if the terminal allows it: OSC 52)", lines=lines))
+        self.say(tr("copied the report so far, {lines} lines (if the terminal supports OSC 52)", lines=lines))
 
     def copy_to_clipboard(self, text: str) -> None:
         """Textual's own method does not work through GNU screen."""

@@ -32,8 +32,8 @@ LoadOwner = Literal["hand", "command", "tune", "plan"]  # who changes it: a pers
 
 _FIXED: dict[LoadOwner, Translatable] = {  # why a person cannot change the load
     "command": "this load cannot be changed while it runs",
-    "tune": "tune steers the load: s stops it",
-    "plan": "an experiment keeps to its PLAN: q ends it",
+    "tune": "tune controls the load: s stops it",
+    "plan": "an experiment follows its plan: q stops it",
 }
 
 
@@ -61,7 +61,7 @@ class LoadControl:
         if self._not_by_hand:
             return self._not_by_hand
         if load.state.ended:
-            return tr("the load has ended: r begins it again")
+            return tr("the load has ended: r restarts it")
         return tr(_FIXED["command"]) if load.rate is None and load.concurrency is None else ""
 
     def turn(self, load: LoadSample | None, *, up: bool) -> str:
@@ -79,14 +79,14 @@ class LoadControl:
         try:
             wanted = round(float(typed))
         except ValueError:
-            return tr("a number is wanted")
+            return tr("enter a number")
         if not 1 <= wanted <= MOST:
-            return tr("between 1 and {most} can be set", most=MOST)
+            return tr("enter 1 to {most}", most=MOST)
         return self._ask_for(load, round(_now(load)), wanted)
 
     def _ask_for(self, load: LoadSample, before: int, wanted: int) -> str:
         if load.rate is None and self._most is not None and wanted > self._most:
-            return tr("over {most} connections to a public address need --yes", most=self._most)
+            return tr("more than {most} connections to a public address need --yes", most=self._most)
         self._wanted, self._seen = wanted, _now(load)
         if load.rate is not None:
             self._command(SetRate(float(wanted)))
@@ -96,12 +96,12 @@ class LoadControl:
 
     def restart(self, load: LoadSample | None) -> str:
         if load is None:
-            return tr("there is no load to begin again")
+            return tr("there is no load to restart")
         if self._not_by_hand:
             return self._not_by_hand
         self._wanted = None
         self._command(RestartLoad())
-        return tr("beginning the load again")
+        return tr("restarting the load")
 
     def next_step(self, load: LoadSample | None) -> str:
         if load is None or load.state.ended:
@@ -111,7 +111,7 @@ class LoadControl:
         if load.step >= load.steps:
             if load.steps > 1:
                 return tr("this is the last step")
-            return tr("this load has no steps: give them with --steps 1,2,4")
+            return tr("this load has no steps: set them with --steps 1,2,4")
         self._command(NextStep())
         return tr("step {step} of {steps} is cut short", step=load.step, steps=load.steps)
 
@@ -121,4 +121,4 @@ class LoadControl:
         if self._owner == "plan":
             return self._not_by_hand
         self._command(StopLoad())
-        return tr("stopping the load; watching goes on")
+        return tr("stopping the load; still watching")

@@ -31,16 +31,16 @@ _HIDDEN = ("screen.order", "screen.reverse", "screen.filter", "palette")
 KEYS = (
     Key("q", "leave", "q", "quit", "quit", 0),
     Key("space", "play", "space", "play", "pause, or play on", 1),
-    Key("left", "step(-1)", "<-", "", "the interval before", 2),
+    Key("left", "step(-1)", "<-", "", "the previous interval", 2),
     Key("right", "step(1)", "->", "step", "the next interval", 2),
     Key("minus", "speed(False)", "-", "", "slower", 3),
     Key("plus,equals_sign", "speed(True)", "+", "speed", "faster, up to 64 times", 3),
-    Key("t", "ask_time", "t", "time", "jump to a time: 1:30, 95 or 50%", 4),
+    Key("t", "ask_time", "t", "time", "jump to 1:30, 95 or 50%", 4),
     Key("m", "to_mark(True)", "m", "mark", "the next mark", 5),
-    Key("M", "to_mark(False)", "M", "", "the mark before", 9, footer=False),
+    Key("M", "to_mark(False)", "M", "", "the previous mark", 9, footer=False),
     Key("v", "to_change(True)", "v", "verdict", "the next change of the verdict", 5),
-    Key("V", "to_change(False)", "V", "", "the change before", 9, footer=False),
-    Key("T", "first_page", "T", "steps", "the steps of the load as a table; the knee is marked", 11),
+    Key("V", "to_change(False)", "V", "", "the previous change of the verdict", 9, footer=False),
+    Key("T", "first_page", "T", "steps", "table of load steps, knee marked", 11),
     *(replace(_SAME[action], rank=rank) for action, rank in _RANKS.items()),
     *(replace(_SAME[action], footer=False) for action in _HIDDEN),
     _SAME["help"],
@@ -51,7 +51,7 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help
     ("tab", "the next machine; with one machine, the next panel"),
     ("up down", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
-    ("ctrl+s", "a picture also of pages and questions"),
+    ("ctrl+s", "saves a picture, also of pages and prompts"),
     ("ctrl+z", "suspend"),
 )
 
@@ -103,11 +103,11 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
 
     def action_to_mark(self, after: bool) -> None:
         if not self.player.seek_mark(after=after):
-            self.say(tr("no mark after this moment" if after else "no mark before this moment"))
+            self.say(tr("no later mark" if after else "no earlier mark"))
 
     def action_to_change(self, after: bool) -> None:
         if not self.player.seek_change(after=after):
-            self.say(tr("the verdict does not change any more" if after else "the verdict has not changed before"))
+            self.say(tr("no later change of the verdict" if after else "no earlier change of the verdict"))
 
     def action_help(self) -> None:
         self._open(ReplayHelp(self.appearance, self.reader.view))
@@ -119,7 +119,9 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
             self._cockpit.stop_asking()
             at = time_of(event.text, self.player.duration)
             if at is None:
-                self.say(tr("write a time as 1:30, 1:02:03 or 95 (seconds), or a share as 50%"), Role.WARN)
+                self.say(
+                    tr("enter a time such as 1:30, 1:02:03 or 95 (seconds), or a percentage such as 50%"), Role.WARN
+                )
             else:
                 self.player.seek(at)
 

@@ -64,7 +64,7 @@ _DEVICES: dict[str, Translatable] = {
     "tx_mbit_s": "sends",
     "rx_mbit_s": "receives",
     "queue_drops_s": "queue drops",
-    "queue_overlimits_s": "packets held back",
+    "queue_overlimits_s": "packets delayed",
     "queue_backlog": "packets queued",
 }
 

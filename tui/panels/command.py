@@ -56,7 +56,7 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
         if self._back:
             return line(Span(tr("{lines} lines back", lines=self._back), Role.WARN))
         if self._program.problem:
-            return line(Span(tr("cannot be run"), Role.BAD))
+            return line(Span(tr("cannot run"), Role.BAD))
         if code is not None:
             return line(Span(tr("exit code {code}", code=code), Role.BAD if code else Role.GOOD))
         return line(Span(tr("enter: type" if self.chosen else "arrow, enter: type"), Role.DIM))

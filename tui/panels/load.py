@@ -39,7 +39,7 @@ class LoadPanel(Panel):
         if load is None:
             if view.phase is Phase.STARTING:
                 return self.words(tr("waiting for the first figures"), cells, rows)
-            return self.words(tr("No load is generated here: watching only."), cells, rows)
+            return self.words(tr("Watching only: no load is generated."), cells, rows)
         problems = self._problems(view, load, cells, 2 if rows >= 6 else 1)
         room = rows - len(problems)
         if rows < TALL:
@@ -165,7 +165,7 @@ class WorkersPanel(Panel):
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         workers = _workers(view)
         if not workers:
-            return self.words(tr("The engine has not told of any worker yet."), cells, rows)
+            return self.words(tr("The engine has not reported any worker yet."), cells, rows)
         shown, hidden = workers, ""
         if len(workers) > rows - 1:
             shown = sorted(workers, key=lambda worker: worker.state in _CALM and not worker.full)[: max(0, rows - 2)]

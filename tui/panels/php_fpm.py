@@ -48,7 +48,7 @@ class FpmPanel(ServerPanel[FpmPool]):
         lines += [self._row(pool, name, cells) for pool in records[: max(1, rows - 1)]]
         if all(pool.reading.active is None for pool in records):
             silent_s = max((pool.reading.silent_s or 0.0 for pool in records), default=0.0)
-            why = tr("The status page is silent for {time}: every child may be busy.", time=duration(silent_s))
+            why = tr("No status page for {time}. All children may be busy.", time=duration(silent_s))
             why = why if silent_s >= 1 else view.why_nothing(self.KEY)
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         return lines

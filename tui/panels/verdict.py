@@ -85,8 +85,8 @@ class VerdictPanel(Panel):
     def _state(self, view: View) -> "_State":
         load, verdict = view.load, view.verdict
         if view.phase is Phase.BROKEN:
-            words = tr("{why}. Press q for the report of what was measured.", why=message_text(view.detail))
-            return _State(Role.BAD, tr("MEASURING BROKE OFF"), words=Span(words, Role.DIM))
+            words = tr("{why}. Press q for the report so far.", why=message_text(view.detail))
+            return _State(Role.BAD, tr("MEASUREMENT FAILED"), words=Span(words, Role.DIM))
         if load is not None and load.state is LoadState.FAILED:
             words = message_text(load.message) or tr("the load generator gave no reason")
             return _State(Role.BAD, tr("LOAD FAILED"), tr("no verdict"), words=Span(words))
@@ -95,12 +95,12 @@ class VerdictPanel(Panel):
         if verdict is None:
             return _State(Role.WARN, tr("STARTING"), words=Span(tr("Waiting for the first figures."), Role.DIM))
         if verdict.bottleneck == NONE and (stale := _stale(view)):
-            words = tr("{stale}. What cannot be seen is not called free.", stale=stale)
+            words = tr("{stale}. Headroom cannot be judged without it.", stale=stale)
             return _State(Role.WARN, tr("CANNOT TELL"), tr("figures are missing"), words=Span(words))
         if verdict.bottleneck == NONE and not verdict.evidence:
-            words = tr("nothing was measured that speaks for or against")
+            words = tr("nothing was measured either way")
             if any(host.rates is None for host in view.hosts):
-                words = tr("measuring: a rate needs two samples")
+                words = tr("measuring (a rate needs two samples)")
             return _State(Role.WARN, tr("MEASURING"), tr("no verdict yet"), words=Span(words))
         where = None if verdict.bottleneck == NONE and load is None else verdict.host
         subject = "" if verdict.subject is None else rendered(verdict.subject, safe)

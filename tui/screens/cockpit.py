@@ -165,7 +165,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.choose("processes")
 
     async def action_filter(self) -> None:
-        await self.ask("filter", tr("only processes with"), self.processes.filter)
+        await self.ask("filter", tr("filter processes by"), self.processes.filter)
 
     def filter(self, text: str) -> None:
         self.processes.filter = text

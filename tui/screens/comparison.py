@@ -46,7 +46,7 @@ class ComparisonPage(PageScreen, inherit_bindings=False):
         return [*lines, *_coloured(body(self._comparison, everything=self._everything, how="a"), cells)]
 
     def footer(self) -> str:
-        more = tr("a what differs" if self._everything else "a all numbers")
+        more = tr("a differences only" if self._everything else "a all values")
         return f"{tr('q quit   up, down scroll   p picture')}   {more}"
 
 

@@ -53,7 +53,7 @@ class EvidenceScreen(PageScreen):
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:
-            lines.append(line(Span(tr("nothing was measured that speaks for or against"), Role.DIM)))
+            lines.append(line(Span(tr("nothing was measured either way"), Role.DIM)))
         return lines
 
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:

@@ -20,19 +20,19 @@ WIDE = 130  # cells from which there is room for two columns
 KEY = 8  # cells of a key's name
 
 WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and terms on the screen
-    ("closed c=8", "so many connections; each sends again once it is answered"),
-    ("open 50/s", "so many requests per second, however slow the answers are"),
+    ("closed c=8", "a fixed number of connections; each sends again after its response"),
+    ("open 50/s", "a fixed rate of requests, however slow the responses"),
     ("in flight", "sent and not answered yet"),
-    ("p50 p90 p99", "half, 90 %, 99 % of the answers took at most so long"),
-    ("failed", "no answer, a broken one, or one of another length than the first"),
-    ("not 2xx", "answered, but not with success: errors, redirects"),
-    ("run, load", "tasks that want a processor now, and on average over a minute"),
-    ("stall (memory)", "share of the time in which tasks waited for memory"),
-    ("major faults ", "pages that had to be read from the disk, per second"),
-    ("overflows ", "connections that found the server's accept queue full"),
-    ("TIME_WAIT", "closed connections that the kernel still keeps"),
-    ("wait%", "share of the time in which a process could run but had no processor"),
-    ("rss, pss", "memory of a process; pss divides what several share"),
+    ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
+    ("failed", "no response, an invalid one, or one of a different length than the first"),
+    ("not 2xx", "responses that are not a success: errors, redirects"),
+    ("run, load", "runnable tasks now, and the 1-minute load average"),
+    ("stall (memory)", "share of time tasks waited for memory"),
+    ("major faults ", "pages read from disk, per second"),
+    ("overflows ", "connections refused because the accept queue was full"),
+    ("TIME_WAIT", "closed connections that the kernel still holds"),
+    ("wait%", "share of time a process was ready to run but had no CPU"),
+    ("rss, pss", "memory of a process; pss divides shared pages among processes"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )
 
@@ -47,7 +47,7 @@ class HelpScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "close", "close")]
 
     def text(self, cells: int) -> Sequence[Line]:
-        ends = hanging((), tr('A value that was not measured is shown as "-", never as 0.'), cells, Role.DIM)
+        ends = hanging((), tr('Unmeasured values are shown as "-", never as 0.'), cells, Role.DIM)
         room = cells // 2 - 2 if cells >= WIDE else cells
         keys = [*self._keys(room), (), *_words(room)]
         letters = [*self._states(room), (), *_limits(self.glyphs.dot, room)]

@@ -169,13 +169,13 @@ class StepsScreen(TuneScreen):
     def text(self, cells: int) -> Sequence[Line]:
         view = self.view
         if view.load is not None and view.load.rate is not None:
-            words = tr("This table is about numbers of connections. Steps of a rate stand in the report.")
+            words = tr("This table shows steps of connections. See the report for steps of a rate.")
             return hanging((), words, cells)
         if view.load is None or view.load.concurrency is None:
-            return hanging((), tr("There are no steps: no load of a number of connections was measured."), cells)
+            return hanging((), tr("There are no steps: the load had no fixed numbers of connections."), cells)
         lines = list(super().text(cells))
         if len(lines) <= HEAD and not view.load.state.ended:
-            lines += hanging((), tr("A step has a row once it has lasted {number} intervals.", number=LEAST), cells)
+            lines += hanging((), tr("A step appears after {number} intervals.", number=LEAST), cells)
         return lines
 
 

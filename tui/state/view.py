@@ -236,7 +236,7 @@ class View:
         if host is None:
             if self.phase is Phase.STARTING:
                 return tr("waiting for the first figures")
-            return tr("no machine is watched: add one with --host NAME=ssh://HOST")
+            return tr("no host is watched: add one with --host NAME=ssh://HOST")
         if self.stale_s or (host.sample is None and host.state.problem):
             cause = "" if brief or not host.state.problem else f": {message_text(host.state.problem)}"
             return tr("no sample for {time}", time=duration(host.stale_s)) + cause
@@ -246,8 +246,8 @@ class View:
             if outcome.collector in collectors and outcome.state is not State.OK:
                 return message_text(outcome.reason) or f"{outcome.collector}: {outcome.state}"
         if self.past.rates is None:
-            return tr("measuring: a rate needs two samples")
-        return tr("not measured: loadtop doctor says why and what to do")
+            return tr("measuring (a rate needs two samples)")
+        return tr("not measured: see `loadtop doctor`")
 
 
 class FeedReader:

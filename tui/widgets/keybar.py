@@ -33,28 +33,28 @@ class Key:
 
 
 KEYS = (
-    Key("q", "leave", "q", "quit", "quit; asks once while load is running", 0),
-    Key("space", "pause", "space", "pause", "hold the picture still; measuring and recording go on", 3),
+    Key("q", "leave", "q", "quit", "quit (asks first while a load is running)", 0),
+    Key("space", "pause", "space", "pause", "freeze the display; measurement and recording continue", 3),
     Key(
         "plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1, of_load=True
     ),
     Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1, of_load=True),
-    Key("1", "type_load", "1..9", "set", "type the number of connections (open model: the rate)", 12, of_load=True),
-    Key("s", "stop_load", "s", "stop", "stop the load; watching goes on", 2, of_load=True),
-    Key("r", "restart_load", "r", "again", "begin the load again, as it was given", 9, of_load=True),
+    Key("1", "type_load", "1..9", "set", "enter the number of connections (open model: the rate)", 12, of_load=True),
+    Key("s", "stop_load", "s", "stop", "stop the load; keep watching", 2, of_load=True),
+    Key("r", "restart_load", "r", "again", "restart the load as given", 9, of_load=True),
     Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14, of_load=True),
-    Key("t", "first_page", "t", "steps", "the steps of the load as a table; the knee is marked", 15, of_load=True),
-    Key("e", "evidence", "e", "why", "the evidence: every value against its threshold, over time", 2),
+    Key("t", "first_page", "t", "steps", "table of load steps, knee marked", 15, of_load=True),
+    Key("e", "evidence", "e", "why", "the evidence: each value and its limit, over time", 2),
     Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes, and back", 7),
-    Key("m", "mark", "m", "mark", "note this moment on the time line", 5),
+    Key("m", "mark", "m", "mark", "mark this moment on the timeline", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
-    Key("z", "screen.zoom", "z", "zoom", "one panel on the whole screen, and back", 8),
+    Key("z", "screen.zoom", "z", "zoom", "show one panel full screen, and back", 8),
     Key("h", "next_host", "h", "host", "show the next machine", 10),
     Key("o", "screen.order", "o", "order", "order the processes by the next column", 13, footer=False),
-    Key("O", "screen.reverse", "O", "reverse", "turn the order of the processes round", 13, footer=False),
+    Key("O", "screen.reverse", "O", "reverse", "reverse the order of the processes", 13, footer=False),
     Key("slash", "screen.filter", "/", "filter", "show only processes that contain a text", 11),
     Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 12),
-    Key("colon,ctrl+p", "palette", ":", "all", "every command, found by typing a part of it", 4),
+    Key("colon,ctrl+p", "palette", ":", "all", "search all commands", 4),
     Key("question_mark", "help", "?", "help", "this page", 1),
 )
 
@@ -65,7 +65,7 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help
     ("arrows", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
     (INTERRUPT.shown, INTERRUPT.help),
-    ("ctrl+s", "a picture also of pages and questions"),
+    ("ctrl+s", "saves a picture, also of pages and prompts"),
     ("ctrl+z", "suspend"),
 )
 

@@ -71,7 +71,7 @@ class Palette(WheelScrolled, Lines):
         self._at = max(0, min(self._at, len(found) - 1))
         self._top = max(min(self._top, self._at, len(found) - room), self._at - room + 1, 0)
         typed = (Span("> ", Role.KEY), Span(clip(self._typed, cells - 8, ""), Role.VALUE), Span(" ", Role.SELECTED))
-        hint = () if self._typed else (Span(tr(" type a part of what you want"), Role.DIM),)
+        hint = () if self._typed else (Span(tr(" type to filter"), Role.DIM),)
         content = [(Span(" "), *fit((*typed, *hint), cells - 4), Span(" "))]
         content += [self._row(found, index, cells - 2) for index in range(self._top, self._top + room)]
         count = tr(" {shown} of {all} ", shown=len(found), all=len(self._entries))

@@ -209,7 +209,7 @@ def parse_far(answer: str) -> Far:
     pid, page, *programs = [*answer.split(), "", ""]
     shell = count_or_none(pid, _MOST_PID)
     if shell is None:
-        raise TransportError("its shell does not answer as a POSIX shell does")
+        raise TransportError("its shell does not behave like a POSIX shell")
     bytes_of_page = count_or_none(page) or 0
     told = [word.rpartition("/")[2] for word in programs]
     queues = next((name for name in ("perl", "ss") if name in told), "")
@@ -250,7 +250,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
     uptime = found.get(UPTIME)
     dated = _UPTIME.match(uptime) if isinstance(uptime, str) else None
     if dated is None:
-        raise TransportError("its answer cannot be understood: {text}", text=ascii(first.strip()[:60]))
+        raise TransportError("cannot parse its response: {text}", text=ascii(first.strip()[:60]))
     files = {
         path: found[path] if path in found else Missing(NO_FILE if _PATH.fullmatch(path) else "not made there")
         for path in (wanted.path for wanted in request.files)
@@ -311,7 +311,7 @@ def cut_out(chunk: bytes, mark: str) -> str:
     before, found, frame = chunk.rpartition(begin)
     if not found:
         text = ascii(before.decode("utf-8", "replace")[:60])
-        raise TransportError("its answer has no beginning: {text}", text=text)
+        raise TransportError("its response has no start: {text}", text=text)
     return frame.decode("utf-8", "replace")
 
 

@@ -175,9 +175,9 @@ class SshLine:
             async with asyncio.timeout(timeout_s):
                 chunk = await stdout.readuntil(f"\n#{mark}.\n".encode())
         except TimeoutError:
-            raise TransportError("no answer for {seconds:.0f} s", seconds=timeout_s) from None
+            raise TransportError("no response for {seconds:.0f} s", seconds=timeout_s) from None
         except asyncio.LimitOverrunError:
-            raise TransportError("it prints without an end ({size} MB and no frame)", size=FRAME_BYTES >> 20) from None
+            raise TransportError("it printed {size} MB without a complete frame", size=FRAME_BYTES >> 20) from None
         except asyncio.IncompleteReadError as cut:
             raise await self._why(cut.partial, mark) from None
         except ConnectionError as error:
@@ -236,7 +236,7 @@ class SshLine:
                 await self._process.wait()
                 await asyncio.shield(self._listening)
         if self._endless:
-            return TransportError("it prints messages without an end")
+            return TransportError("it keeps printing messages")
         status = self._process.returncode
         printed = partial[-500:].decode("utf-8", "replace")
         error = explain(self._place, self.messages, status, printed, self.control.host_key)

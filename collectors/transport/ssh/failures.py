@@ -20,20 +20,20 @@ _JUMP = "UNKNOWN port 65535"  # how ssh names the other end where a ProxyJump le
 _PLAIN = (  # what ssh or the far shell says, as regular expressions, and what that means
     (
         "Could not resolve hostname",
-        Message("its name is not known here: check it, or give it a HostName in ~/.ssh/config"),
+        Message("unknown host name: check it, or set HostName in ~/.ssh/config"),
     ),
     (
         "Connection refused",
-        Message("nothing listens on its SSH port: is sshd running there, and is the port right"),
+        Message("nothing listens on its SSH port: check that sshd is running and that the port is right"),
     ),
-    ("timed out", Message("no answer on its SSH port: is the machine up, and does a firewall let this one in")),
-    ("No route to host", Message("there is no route to it: check the address, and firewalls between")),
-    ("Network is unreachable", Message("there is no route to it: check the address and this machine's network")),
-    ("not responding", Message("the connection is dead: no answer for 15 s")),
-    ("awk.{0,200}not found", Message("there is no awk, which reads everything: install mawk, gawk or busybox there")),
+    ("timed out", Message("no response on its SSH port: check that the machine is up and that no firewall blocks it")),
+    ("No route to host", Message("no route to it: check the address and the firewalls in between")),
+    ("Network is unreachable", Message("no route to it: check the address and this machine's network")),
+    ("not responding", Message("the connection is dead: no response for 15 s")),
+    ("awk.{0,200}not found", Message("awk is missing: install mawk, gawk or busybox there")),
     (
         "what reads here was ended",
-        Message("its awk or perl, which reads everything there, was killed, or there was no memory for it"),
+        Message("its awk or perl, which reads the samples, was killed or ran out of memory"),
     ),
 )
 
@@ -66,20 +66,18 @@ def explain(
     ssh = command_for(place)
     if "HOST IDENTIFICATION HAS CHANGED" in said or "host key has just been changed" in said:
         if _JUMP in said:
-            reason = Message(
-                "the host key of a machine on the way to it is not the one accepted before: {ssh} says which", ssh=ssh
-            )
+            reason = Message("the host key of a jump host has changed: {ssh} shows which", ssh=ssh)
             return TransportError(reason, fix=ssh)
         remove = (host_key or HostKey()).remove(place)
         reason = Message(
-            "its host key is not the one accepted before: if the machine was set up anew, {remove} and then {ssh}",
+            "its host key has changed: if the machine was reinstalled, run {remove} and then {ssh}",
             remove=remove,
             ssh=ssh,
         )
         return TransportError(reason, fix=f"{remove}\n{ssh}")
     if "Host key verification failed" in said or "host key is known" in said:
-        whose = Message("the host key of a machine on the way to it") if _JUMP in said else Message("its host key")
-        reason = Message("{whose} is not known here: look at it and accept it once with {ssh}", whose=whose, ssh=ssh)
+        whose = Message("the host key of a jump host") if _JUMP in said else Message("its host key")
+        reason = Message("{whose} is unknown: check and accept it once with {ssh}", whose=whose, ssh=ssh)
         return TransportError(reason, fix=ssh)
     if "Permission denied" in said:
         return _denied(said, ssh)
@@ -87,9 +85,7 @@ def explain(
         if re.search(pattern, said, re.DOTALL):
             return TransportError(reason)
     if status is not None and 128 < status < 160:
-        return TransportError(
-            "its shell, or what that started there, was ended by signal {signal}", signal=status - 128
-        )
+        return TransportError("its shell or a program it started was ended by signal {signal}", signal=status - 128)
     if status is not None and status >= 0 and status != 255:
         last = clean(printed.strip() or said.strip())[-100:]
         reason = Message(
@@ -110,11 +106,11 @@ def _denied(said: str, ssh: str) -> TransportError:
     if "password" in offered or "keyboard-interactive" in offered:
         copy = f"ssh-copy-id {target}"
         reason = Message(
-            "it wants a password, or the user is wrong: load a key with ssh-add, or {command}", command=copy
+            "authentication failed: check the user and load a key with ssh-add, or {command}", command=copy
         )
         return TransportError(reason, fix=copy)
     reason = Message(
-        "no key opens it, or there is no such user: load the key with ssh-add until this works: {command}",
+        "no key was accepted, or the user does not exist: load the key with ssh-add until this works: {command}",
         command=f"{ssh} true",
     )
     return TransportError(reason, fix=f"{ssh} true")

@@ -19,11 +19,11 @@ _SOCKET = re.compile(r"/[\w./@+=~-]{0,4096}", re.ASCII)
 _REFUSALS = {
     "Connection refused": FetchError("connection refused: nothing listens there"),
     "administratively prohibited": FetchError(
-        "its sshd does not let pages through: AllowTcpForwarding yes in its sshd_config",
+        "its sshd does not forward connections: set AllowTcpForwarding yes in its sshd_config",
         fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
     ),
     "Name or service not known": FetchError("no such name there"),
-    "Connection timed out": FetchError("no answer there"),
+    "Connection timed out": FetchError("no response there"),
 }
 
 
@@ -58,7 +58,7 @@ class FarPages:
             self._say_refusal()
             if address.startswith("/") and self._line.refusal:
                 raise FetchError(
-                    "that socket takes no connection: not permitted, or nothing listens there", cause=Cause.SOCKET
+                    "cannot connect to that socket: not permitted, or nothing listens there", cause=Cause.SOCKET
                 ) from None
             raise
 

@@ -175,7 +175,7 @@ class SshTransport:
 
     def _missing(self) -> TransportError:
         return TransportError(
-            "no connection since {time}: {why}; next try in {seconds:.0f} s",
+            "no connection since {time}: {why}; retry in {seconds:.0f} s",
             time=self._lost,
             why=self._problem,
             seconds=max(0.0, self._again_at - time.monotonic()),

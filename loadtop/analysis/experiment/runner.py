@@ -93,11 +93,11 @@ class Runner:
         """Apply the first variant again; what to say of it."""
         first = self.plan.variants[0]
         if failed is first:
-            return Message("{name} is the first variant: there is nothing to go back to", name=first.name)
+            return Message("{name} is the first variant: nothing to restore", name=first.name)
         try:
             await self._apply(first)
         except CommandError as error:
-            text = "the first variant, {name}, could NOT be restored: {error}"
+            text = "could NOT restore the first variant, {name}: {error}"
             return Message(text, name=first.name, error=error.message)
         return Message("the first variant, {name}, is restored", name=first.name)
 

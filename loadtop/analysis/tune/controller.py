@@ -56,16 +56,16 @@ class StepSearch:
         if last.fails:
             return Message("requests fail at {c} connections", c=last.concurrency)
         if last.bottleneck == "generator":
-            return Message("the load generator is full")
+            return Message("the load generator is at its limit")
         if rates[:-1] and last.swaps:
             return Message("memory is swapped at {c} connections", c=last.concurrency)
         if rates[:-1] and last.rps < 0.8 * max(rates[:-1]):
             return Message("throughput falls at {c} connections", c=last.concurrency)
         gains = [rate > GAIN * max(rates[:index]) for index, rate in enumerate(rates) if index > 0]
         if len(gains) >= FLAT_STEPS and not any(gains[-FLAT_STEPS:]):
-            return Message("more connections give no more")
+            return Message("more connections do not raise throughput")
         if last.concurrency >= self.most:
-            return Message("{c} connections are the most allowed", c=self.most)
+            return Message("the limit is {c} connections", c=self.most)
         return None
 
 
@@ -154,7 +154,9 @@ class SweepController:
             return
         if wanted is not None:
             seconds = f"{self.limits.total_s:.0f}"
-            self._out_of_time = Message("the time is over ({seconds} s; --time gives more)", seconds=seconds)
+            self._out_of_time = Message(
+                ("the time limit is reached ({seconds} s; raise it with --time)"), seconds=seconds
+            )
         self.over = True
         self.command(StopLoad())
 

@@ -184,9 +184,9 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
         fits = max(*calm, min(fits, swapping - 1))
         measured = Message("; measured: calm at {calm}, swapping at {swapping}", calm=max(calm), swapping=swapping)
     reason = Message(
-        "{size:.1f} MB each by {basis}; {share:.0f} % of {room:.0f} MB{measured}",
+        "{size:.1f} MB each ({basis}); {share:.0f} % of {room:.0f} MB{measured}",
         size=memory.worker_kb / 1024,
-        basis="PSS" if memory.basis == "pss" else Message("RSS, an over-estimate"),
+        basis="PSS" if memory.basis == "pss" else Message("RSS, an overestimate"),
         share=100 * RESERVE,
         room=memory.room_kb / 1024,
         measured=measured,
@@ -198,7 +198,7 @@ def _by_knee(knee: Knee | None) -> Bound | None:
     """As far as the best throughput was seen to hold; ``None`` where no step with more connections was measured."""
     if knee is None or not knee.bounded:
         return None
-    reason = Message("best from {c} to {until} connections, no better beyond", c=knee.concurrency, until=knee.until)
+    reason = Message("best from {c} to {until} connections, flat beyond", c=knee.concurrency, until=knee.until)
     if knee.until == knee.concurrency:
         reason = Message("best at {c} connections", c=knee.concurrency)
     return Bound("knee", knee.until, reason)

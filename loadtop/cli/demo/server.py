@@ -101,7 +101,7 @@ async def _wait_until_it_serves(server: DemoServer, log: Path) -> None:
         await asyncio.sleep(0.02)
     if server.process.ended:
         problem = "ended at once"
-    raise UnreachableError(f"the demo's server did not start: {server.kind} {problem}: {_end_of(log)}")
+    raise UnreachableError(f"the demo server did not start: {server.kind} {problem}: {_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:

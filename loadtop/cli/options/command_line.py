@@ -19,7 +19,7 @@ from loadtop.servers.status_options import STATUS_OPTIONS
 
 SHORTEST_STEP = 3  # intervals of the shortest step to judge: four samples for the steady state, and one before them
 
-_CONTRADICTION: Translatable = "{option} and {other} contradict each other: give one of them"
+_CONTRADICTION: Translatable = "{option} conflicts with {other}. Use one of them."
 
 LARGEST_FILE = 1 << 30  # bytes: each worker holds every body in memory
 
@@ -45,7 +45,7 @@ def checked(options: Options) -> Options:
     if options.command == "watch" and not options.program:
         given = next((option.name for option in AB_REPORTS.taken_by("watch") if option.given(options)), None)
         if given is not None:
-            raise UsageError(f"{given} is about a load: leave it out of watch, or give a command after --")
+            raise UsageError(f"{given} needs a load. Leave it out, or add a command after --.")
     if options.command != "doctor":
         _check_conditions(options)
         _complete_html_table(options)
@@ -57,7 +57,7 @@ def _complete_hosts(options: Options) -> None:
     names = [name for name, _ in options.hosts]
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise UsageError(f"--host: the name {name} is given twice")
+            raise UsageError(f"--host: duplicate name {name}")
     generates = options.command not in ("watch", "doctor") or bool(options.program)
     if options.hosts and generates and all(place not in HERE for _, place in options.hosts):
         own = next(name for name in ("local", "generator", "this-machine") if name not in names)
@@ -120,7 +120,7 @@ def _check_engine(options: Options) -> None:
     name = options.engine
     for option in options_of("run"):
         if name in option.refused and option.given(options):
-            text: Translatable = "{option} is not possible with --engine {engine}: {advice}"
+            text: Translatable = "{option} does not work with --engine {engine}: {advice}"
             raise UsageError(Message(text, option=option.name, engine=name, advice=Message(option.refused[name])))
     if name == "builtin":
         return
@@ -128,7 +128,7 @@ def _check_engine(options: Options) -> None:
         options.generators = [("local", "local")]
     names = [each for each, _ in options.generators]
     if len(set(names)) < len(names):
-        raise UsageError(f"--generator: a name is given twice among {', '.join(names)}")
+        raise UsageError(f"--generator: duplicate name in {', '.join(names)}")
     file = options.user_plan
     if file is None:
         return
@@ -149,7 +149,7 @@ def _url_of_plan(options: Options, file: Path) -> str:
     _read_plan(options, file)
     url = read_user_plan(file).url()
     if url is None:
-        raise UsageError(f"the plan {file} names its server by variables: give the URL of the server that it loads")
+        raise UsageError(f"the plan {file} uses variables for its server. Add the URL of that server.")
     return url
 
 
@@ -160,7 +160,7 @@ def _read_plan(options: Options, file: Path) -> str:
         raise UsageError(f"--plan {file}: --engine {options.engine} needs a FILE{suffix}")
     for option in options_of("run"):
         if options.engine in option.own_plan and option.given(options):
-            raise UsageError(f"{option.name} has no effect with --plan: {file} says what to request; leave it out")
+            raise UsageError(f"{option.name} has no effect with --plan: {file} defines the requests. Leave it out.")
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -173,7 +173,7 @@ def _watch_generators(options: Options) -> None:
     names = {place: name for name, place in options.hosts}
     for name, place in options.generators:
         if known.get(name, place) != place:
-            raise UsageError(f"--generator and --host call two machines {name}: rename one of them")
+            raise UsageError(f"--generator and --host both use the name {name}. Rename one of them.")
         if place not in names:
             known[name] = place
     options.hosts = list(known.items())
@@ -188,7 +188,7 @@ def _set_bounds(options: Options) -> None:
     if options.first > most:
         raise UsageError(f"--from {options.first} is above -c {most}: raise -c or lower --from")
     if options.finer > 50:
-        raise UsageError(f"--finer {options.finer} is out of range: give 0 to 50")
+        raise UsageError(f"--finer {options.finer} is out of range: use 0 to 50")
     step_s = options.step_time or table.TUNE_STEP_S
     most_step_s = options.most_step_time or 4 * step_s
     if most_step_s < step_s:
@@ -224,7 +224,7 @@ def _complete_html_table(options: Options) -> None:
     whole, row, cell = options.table_attributes, options.tr_attributes, options.td_attributes
     if options.as_html or (whole, row, cell) != (None, None, None):
         if options.ab:
-            raise UsageError("--ab and -w contradict each other: both are ab's report; give one of them")
+            raise UsageError("--ab conflicts with -w: both print ab's report. Use one of them.")
         options.html_table = (whole or "", row or "", "bgcolor=white" if cell is None else cell)
 
 
@@ -277,7 +277,7 @@ def _steps(options: Options) -> tuple[Step, ...]:
 def _several_steps(options: Options, steps: str) -> tuple[Step, ...]:
     if options.concurrency is not None or options.time is not None:
         given = "-c" if options.concurrency is not None else "-t"
-        raise UsageError(f"--steps and {given} contradict each other: the steps say how many, --step-time how long")
+        raise UsageError(f"--steps conflicts with {given}: --steps sets the load, --step-time the length of each step")
     seconds = options.step_time or (None if options.requests is not None else table.DEFAULT_STEP_S)
     found: list[Step] = []
     for word in steps.split(","):
@@ -377,7 +377,7 @@ def _read(file: Path) -> bytes:
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from None
     if len(data) > LARGEST_FILE:
-        raise FileError(f"cannot read {file}: it has no end, or more than {LARGEST_FILE >> 20} MB: give less")
+        raise FileError(f"cannot read {file}: it is larger than {LARGEST_FILE >> 20} MB")
     return data
 
 
@@ -402,7 +402,7 @@ def _check_headers(options: Options) -> None:
     if options.keepalive and "close" in tokens:
         raise PlanError(_CONTRADICTION, option="-k", other="-H 'Connection: close'")
     if options.head and options.method not in (None, "HEAD"):
-        text = "-i and -m {method} contradict each other: -i is -m HEAD; give one of them"
+        text = "-i (HEAD) conflicts with -m {method}. Use one of them."
         raise PlanError(text, method=options.method)
 
 
@@ -412,34 +412,34 @@ def _check_framing(plan: Plan) -> None:
         size = 0 if target.body is None else len(target.body)
         lengths = [value for name, value in target.headers if name.lower() == "content-length"]
         if len(lengths) > 1:
-            raise PlanError("-H 'Content-Length: ...' is given twice: leave it out, the length is sent anyway")
+            raise PlanError("-H 'Content-Length: ...' is given twice. Leave it out; loadtop sends the length.")
         if lengths and lengths[0] != str(size):
             given = f"-H 'Content-Length: {lengths[0]}'"
             if target.body is None:
-                text = "{header} announces a body, and none is sent: give one with -p or -u, or leave it out"
+                text = "{header} announces a body, but none is sent. Add -p or -u, or leave the header out."
                 raise PlanError(text, header=given)
-            text = "{header} contradicts the body of {size}: leave it out, the length is sent anyway"
+            text = "{header} does not match the body of {size}. Leave it out; loadtop sends the length."
             raise PlanError(text, header=given, size=plural(size, "{n} byte", "{n} bytes"))
         coding = next((value for name, value in target.headers if name.lower() == "transfer-encoding"), None)
         if coding is not None:
             text = (
-                "-H 'Transfer-Encoding: {coding}' is not possible: bodies are sent unchanged, with their length; "
-                "leave it out{body}"
+                "-H 'Transfer-Encoding: {coding}' is not supported: bodies are sent unchanged, with their length. "
+                "Leave it out{body}."
             )
-            advice = Message(", and give a body with -p or -u") if target.body is None else None
+            advice = Message(", and add a body with -p or -u") if target.body is None else None
             raise PlanError(text, coding=coding, body=advice)
 
 
 def _check_numbers(plan: Plan, *, stepped: bool) -> None:
     for step in plan.steps:
         if step.rate is None and step.requests is not None and (step.concurrency or 0) > step.requests:
-            one = "-c {c} is more than -n {n}: raise -n or lower -c"
-            several = "a step of {c} is more than -n {n}: raise -n or lower the step"
+            one = "-c {c} is more than -n {n}. Raise -n or lower -c."
+            several = "a step of {c} is more than -n {n}. Raise -n or lower the step."
             raise PlanError(several if stepped else one, c=step.concurrency, n=step.requests)
     if all(step.rate is None for step in plan.steps):
         most = max(step.concurrency or 0 for step in plan.steps)
         if plan.workers > most:
-            text = "--workers {workers} have only {connections} connection(s) to share: raise -c or lower it"
+            text = "--workers {workers} is more than the {connections} connection(s) to share. Lower it or raise -c."
             raise PlanError(text, workers=plan.workers, connections=most)
 
 
@@ -453,7 +453,7 @@ def _check_addresses(plan: Plan) -> None:
         except ValueError:
             continue
         if other != version:
-            text = "-B {address} is IPv{version}, {host} is IPv{other}: give an address of the same kind"
+            text = "-B {address} is IPv{version}, but {host} is IPv{other}. Use addresses of the same version."
             raise PlanError(text, address=plan.bind, version=version, host=host, other=other)
 
 
@@ -468,6 +468,6 @@ def _check_tls(options: Options, plan: Plan) -> None:
     if options.user_plan is not None:
         return  # only the engine knows what a user's plan requests
     if all(target.origin.scheme == "http" for target in plan.targets):
-        one = "{options} is for TLS, and no URL here is https: write https://... or leave that out"
-        several = "{options} are for TLS, and no URL here is https: write https://... or leave that out"
+        one = "{options} needs an https URL. Use https://... or leave it out."
+        several = "{options} need an https URL. Use https://... or leave them out."
         raise PlanError(plural(len(given), one, several, options=", ".join(given)))

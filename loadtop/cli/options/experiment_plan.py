@@ -59,7 +59,7 @@ def read_plan(file: Path) -> ExperimentPlan:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
-        raise UsageError(f"{file}, line {line}: this is not TOML: {error}") from None
+        raise UsageError(f"{file}, line {line}: invalid TOML: {error}") from None
     return _plan(PlanText(file, text), values)
 
 
@@ -71,7 +71,7 @@ def _number(word: str) -> float:
 
 def _plan(text: PlanText, values: dict[str, Any]) -> ExperimentPlan:
     if "time" in values and "requests" in values:
-        raise text.wrong(None, "requests", "time and requests contradict each other: give one of them")
+        raise text.wrong(None, "requests", "time conflicts with requests. Use one of them.")
     values.setdefault("title", text.file.stem)
     variants: list[Any] = values["variants"] if isinstance(values.get("variants"), list) else []
     if not variants:

@@ -65,7 +65,7 @@ def _check_conflicts(options: Options) -> None:
         if option.conflict and option.given(options):
             other = given.setdefault(option.conflict, option.name)
             if other != option.name:
-                raise UsageError(f"{other} and {option.name} contradict each other: give one of them")
+                raise UsageError(f"{other} conflicts with {option.name}. Use one of them.")
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -69,10 +69,10 @@ class JmeterLoad(EngineLoad):
             self._message = Message("JMeter needs a thread on each machine")
         elif self._settings.servers and users % machines:
             self._message = Message(
-                "all remote servers run the same plan: give a multiple of {machines}", machines=machines
+                "all remote servers run the same plan: use a multiple of {machines}", machines=machines
             )
         elif not self._settings.can_restart:
-            self._message = Message("JMeter cannot change the threads of such a plan while it runs")
+            self._message = Message("JMeter cannot change the threads of this plan while it runs")
         else:
             self._wanted_users = users
 
@@ -186,7 +186,7 @@ class JmeterLoad(EngineLoad):
         if self._servers.lost:
             lost, left, total = self._servers.lost, self._servers.left, self._settings.machine_count
         if lost is not None and (left or self._servers.lost):
-            self._message = Message("{problem}; {left} of {total} go on", problem=lost, left=left, total=total)
+            self._message = Message("{problem}; {left} of {total} continue", problem=lost, left=left, total=total)
 
     def _check_results(self, lost: list[JmeterProcess]) -> None:
         """Raise EngineError if all machines are lost or nothing was measured."""
@@ -196,7 +196,7 @@ class JmeterLoad(EngineLoad):
             raise EngineError(self._servers.lost)
         results = self._results
         if results.requests and results.failures.connect == results.requests:
-            raise EngineError("nothing can be connected to: {reason}", reason=results.error)
+            raise EngineError("cannot connect to anything: {reason}", reason=results.error)
         if not results.requests:
             raise EngineError("the plan ended without a request: does it have a thread group with samplers?")
 

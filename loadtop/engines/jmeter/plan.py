@@ -85,18 +85,18 @@ class JmeterSettings:
 def check(plan: Plan) -> None:
     """Raise PlanError for what JMeter cannot do, if the plan is not the user's own."""
     if plan.verify_tls and any(target.origin.scheme == "https" for target in plan.targets):
-        raise PlanError("--engine jmeter does not check certificates: add --insecure to accept that")
+        raise PlanError("--engine jmeter does not verify certificates. Add --insecure to accept that.")
     for target in plan.targets:
         if target.method not in METHODS:
             known = Message("it knows {methods}", methods=", ".join(METHODS))
             raise impossible(f"-m {target.method}", "jmeter", known)
         if "${" in json.dumps([target.path, target.headers, _body_text(target.body)]):
-            raise PlanError("${{ in a URL, header or body is JMeter's own syntax: use --plan PLAN.jmx for that")
+            raise PlanError("${{ in a URL, header or body is JMeter syntax: use --plan PLAN.jmx for that")
     samplers(plan)
     for step in plan.steps:
         if runs_in_turn(plan) and step.requests is not None and step.requests % threads_of(step):
             raise PlanError(
-                "-n {requests}: give a multiple of each step's {threads} threads with --engine jmeter",
+                "With --engine jmeter, -n must be a multiple of each step's {threads} threads, got {requests}.",
                 requests=step.requests,
                 threads=threads_of(step),
             )
@@ -108,7 +108,7 @@ def check_even(plan: Plan, servers: int) -> None:
         for option, number in (("-c", step.concurrency), ("-n", step.requests)):
             if number is not None and number % servers:
                 raise PlanError(
-                    "{option} {number}: give a multiple of {servers}, all servers of -R run the same plan",
+                    "{option} must be a multiple of {servers}, got {number}: all -R servers run the same plan.",
                     option=option,
                     number=number,
                     servers=servers,
@@ -128,7 +128,8 @@ def samplers(plan: Plan) -> list[int]:
     times = [int(ratio * common) for ratio in ratios]
     if not least or sum(times) > MAX_SAMPLERS:
         raise PlanError(
-            "these weights need more than {most} requests in JMeter's plan: give small whole numbers", most=MAX_SAMPLERS
+            "these weights need more than {most} requests in the JMeter plan: use small whole numbers",
+            most=MAX_SAMPLERS,
         )
     return [index for index, number in enumerate(times) for _ in range(number)]
 
@@ -144,7 +145,7 @@ def share_of(plan: Plan, number: int, machines: int) -> Plan:
     def share(whole: int, option: str) -> int:
         if whole < machines:
             raise PlanError(
-                "{option} {number} cannot be divided among {machines} machines: give {machines} or more",
+                "{option} must be at least {machines}, one for each machine, got {number}.",
                 option=option,
                 number=whole,
                 machines=machines,

@@ -92,7 +92,7 @@ class JmeterProcess(EngineProcess):
         if not self.refused_by:
             return super().failure
         busy = next((Message(": {reason}", reason=line) for line in self.lines if "busy" in line), None)
-        return Message("jmeter-server {server} does not make the load{busy}", server=self.refused_by, busy=busy)
+        return Message("jmeter-server {server} does not generate load{busy}", server=self.refused_by, busy=busy)
 
     async def run(self) -> None:
         user_plan = self._settings.user_plan
@@ -121,12 +121,12 @@ class JmeterProcess(EngineProcess):
     def _reason(self) -> Message | None:
         line = self._reason_line()
         if "ForbiddenClassException" in line:
-            advice = Message("Debian's JMeter 2.13 reads plans only with libbsh-java: install that there.")
+            advice = Message("Debian's JMeter 2.13 needs libbsh-java to read plans: install it there.")
         elif "remote engines could not be configured" in line:
             advice = Message(
-                "JMeter looks for its keys in rmi_keystore.jks in the directory loadtop was started in, or where "
-                "server.rmi.ssl.keystore.file in its user.properties says. Servers without keys need "
-                "server.rmi.ssl.disable=true here as well as there."
+                "JMeter expects its keys in rmi_keystore.jks in the current directory, or in "
+                "server.rmi.ssl.keystore.file of its user.properties. Servers without keys need "
+                "server.rmi.ssl.disable=true here and there."
             )
         else:
             return verbatim(line) if line else None
@@ -174,7 +174,7 @@ class RemoteServers:
         for server, problem in zip(self.names, await asyncio.gather(*map(_problem, self.names)), strict=True):
             if problem is not None:
                 return Message(
-                    "jmeter-server {server} cannot be reached: {reason}. Start jmeter-server there, or give HOST:PORT",
+                    "cannot reach jmeter-server {server}: {reason}. Start jmeter-server there, or use HOST:PORT",
                     server=server,
                     reason=problem,
                 )
@@ -250,7 +250,7 @@ async def _problem(server: str) -> Message | None:
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(*_host_and_port(server)), CONNECT_S)
     except TimeoutError:
-        return Message("no answer within {seconds} s", seconds=CONNECT_S)
+        return Message("no response within {seconds} s", seconds=CONNECT_S)
     except ConnectionRefusedError:
         return verbatim("Connection refused")  # asyncio's own text repeats the address
     except OSError as error:

@@ -189,7 +189,7 @@ class LocustLoad(EngineLoad):
         self._ended_at = stopped_at
         status = self._status
         if status is not None and status.exception and not status.requests and not self._stop.is_set():
-            raise EngineError("no user made a request: {reason}", reason=status.exception)
+            raise EngineError("no user sent a request: {reason}", reason=status.exception)
 
     async def _watch_until(self, end: float) -> None:
         """Follow the load until then or until it is stopped. Raises EngineError if master or workers are gone."""
@@ -238,19 +238,19 @@ class LocustLoad(EngineLoad):
         left = len(workers.all) - len(workers.missing)
         ended = next((process for process in self._worker_processes if process.ended), None)
         if ended is not None:
-            return Message("{problem}; {left} workers go on", problem=ended.failure, left=left)
+            return Message("{problem}; {left} workers continue", problem=ended.failure, left=left)
         if workers.missing:
             return Message(
-                "worker {worker} is missing: {left} of {total} go on",
+                "generator process {worker} is missing: {left} of {total} continue",
                 worker=workers.missing[0].name,
                 left=left,
                 total=len(workers.all),
             )
         if status.exception:
-            return Message("users give up: {reason}", reason=status.exception)
+            return Message("users gave up: {reason}", reason=status.exception)
         if workers.full is not None:
             return Message(
-                "worker {worker} uses {cpu:.0f} % of a core: give more --workers or machines",
+                "generator process {worker} uses {cpu:.0f} % of a core: use more --workers or machines",
                 worker=workers.full.name,
                 cpu=workers.full.cpu_pct,
             )
@@ -272,7 +272,7 @@ class LocustLoad(EngineLoad):
 def check(plan: Plan) -> None:
     """Raise PlanError for what Locust cannot do."""
     if plan.more_workers:
-        raise impossible("--workers auto", "locust", Message("give a number of workers"))
+        raise impossible("--workers auto", "locust", Message("enter a number of workers"))
 
 
 def users_of(step: Step) -> int:

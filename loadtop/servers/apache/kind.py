@@ -55,8 +55,8 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         held=queue > QUEUE,
         evidence=(("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),),
         advice=Message(
-            "The status page cannot answer and connections wait to be accepted: raise MaxRequestWorkers as far as "
-            "memory allows."
+            "Raise MaxRequestWorkers as far as memory allows: the status page does not answer, and connections wait "
+            "to be accepted."
         ),
         confidence=agreement(False, True),
     )
@@ -92,16 +92,18 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
 def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     capacity = page.capacity
     flying = (measured.load.in_flight if measured.load is not None else None) or 0
-    template = "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers."
+    template = "Raise MaxRequestWorkers from {capacity}: all workers are busy while the CPU is not."
     if flying and flying >= capacity:
         template = (
-            "All {capacity} worker slots are taken while CPU is free: raise MaxRequestWorkers to {wanted} or more "
-            "({in_flight} requests are in flight, one is the status page's)."
+            "Raise MaxRequestWorkers from {capacity} to {wanted}: {in_flight} requests are in flight and all workers "
+            "are busy while the CPU is not."
         )
     more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
     kept = page.keepalive
-    shorter = Message("Or shorten KeepAliveTimeout: {slots} slots only hold a kept-alive connection.", slots=kept)
-    room = room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Go no further than memory allows.")
+    shorter = Message(
+        ("Or shorten KeepAliveTimeout: {slots} workers only hold an idle keep-alive connection."), slots=kept
+    )
+    room = room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Make sure that memory suffices.")
     return sentences(more, shorter if kept > capacity / 2 else None, room)
 
 
@@ -233,7 +235,7 @@ def _lacks(pages: tuple[ApacheStatus, ...], sample: HostSample) -> Lack:
     if any(page.listen_backlog is None for page in pages):
         unknown.append("ListenBacklog")
     if unknown:
-        reason = Message("{names} unknown: its configuration may not be read", names=listed(unknown))
+        reason = Message("{names} unknown: cannot read its configuration", names=listed(unknown))
         return Lack(reason, Cause.ROOT)
     # The kernel cuts a ListenBacklog to net.core.somaxconn (listen(2)).
     limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}

@@ -55,24 +55,22 @@ def _advice(line: HaproxyProxy, servers: Sequence[HaproxyProxy], busy: int, slot
     queue = line.queue or 0
     waiting = plural(
         queue,
-        "{n} request queues in HAProxy's backend {backend}.",
-        "{n} requests queue in HAProxy's backend {backend}.",
+        "{n} request is waiting in HAProxy's backend {backend}.",
+        "{n} requests are waiting in HAProxy's backend {backend}.",
         backend=line.proxy,
     )
     if not slots:
-        return sentences(waiting, Message("Add servers."))
+        return sentences(Message("Add servers."), waiting)
     taken = plural(
         len(servers),
-        "{busy} of {slots} slots of its server are taken.",
-        "{busy} of {slots} slots of its {n} servers are taken.",
+        "{busy} of {slots} slots of its server are in use.",
+        "{busy} of {slots} slots of its {n} servers are in use.",
         busy=busy,
         slots=slots,
     )
     wanted = -(-(busy + queue) // max(1, len(servers)))
-    more = Message(
-        "Raise their maxconn to about {wanted} each as far as they can serve that, or add servers.", wanted=wanted
-    )
-    return sentences(waiting, taken, more)
+    more = Message("Raise maxconn to about {wanted} per server if they can handle it, or add servers.", wanted=wanted)
+    return sentences(more, waiting, taken)
 
 
 def _fronted(front: HaproxyProxy) -> Assessment:
@@ -85,8 +83,8 @@ def _fronted(front: HaproxyProxy) -> Assessment:
             ("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),
         advice=Message(
-            "HAProxy's frontend {frontend} takes no more than its {most} connections: raise its maxconn (and the "
-            "global one) above {most}.",
+            "Raise maxconn of HAProxy's frontend {frontend} (and the global maxconn) above {most}: all connections "
+            "are in use.",
             frontend=front.proxy,
             most=most,
         ),
@@ -104,10 +102,10 @@ HAPROXY_QUEUE = Verdict(
     role=Role.PROXY,
     of_host=_assess,
     titles={
-        "haproxy.queue": "HAProxy's queue",
-        "haproxy.queue_ms": "time in the queue",
-        "haproxy.sessions": "HAProxy's sessions",
-        "haproxy.full_pct": "frontend's connections",
+        "haproxy.queue": "HAProxy queue",
+        "haproxy.queue_ms": "time in queue",
+        "haproxy.sessions": "HAProxy sessions",
+        "haproxy.full_pct": "frontend connections in use",
     },
 )
 

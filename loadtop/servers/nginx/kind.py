@@ -60,22 +60,22 @@ def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Mess
     drops = Message("nginx drops {rate:.0f} connections/s.", rate=lost) if lost else None
     if processes is None or connections is None:
         more = Message("Raise worker_connections in its events block.")
-        return sentences(Message("nginx has no worker connection left."), drops, more)
+        return sentences(more, Message("nginx has no free worker connection."), drops)
     taken = plural(
         processes,
-        "nginx has no worker connection left ({n} worker process with {connections}).",
-        "nginx has no worker connection left ({n} worker processes with {connections} each).",
+        "nginx has no free worker connection ({n} worker process with {connections}).",
+        "nginx has no free worker connection ({n} worker processes with {connections} each).",
         connections=connections,
     )
-    two = Message("A request that it passes on takes two.") if status.proxies else None
+    two = Message("A proxied request needs two.") if status.proxies else None
     load = measured.load
     in_flight = 0 if load is None else max(load.in_flight or 0, load.concurrency or 0)
     more = Message(
-        "Raise worker_connections from {connections} to {wanted} (and worker_rlimit_nofile above that).",
+        "Raise worker_connections from {connections} to {wanted}, and worker_rlimit_nofile above that.",
         connections=connections,
         wanted=max(2 * connections, -(-ROOM * status.per_request * in_flight // processes)),
     )
-    return sentences(taken, two, drops, more)
+    return sentences(more, taken, two, drops)
 
 
 NGINX_CONNECTIONS = Verdict(

@@ -73,30 +73,32 @@ def _callers(measured: Measured, host: HostView) -> int | None:
 
 def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
     most, callers = pool.most_children, _callers(measured, host)
-    queue = plural(pool.listen_queue, "{n} request waits.", "{n} requests wait.") if pool.listen_queue else None
+    queue = (
+        plural(pool.listen_queue, "{n} request is waiting.", "{n} requests are waiting.") if pool.listen_queue else None
+    )
     if pool.total is not None and most is not None and pool.total < most:
         started = Message(
-            "All {total} children that the php-fpm pool {pool} has started are busy.", total=pool.total, pool=pool.pool
+            "All {total} running children of the php-fpm pool {pool} are busy.", total=pool.total, pool=pool.pool
         )
         slow = Message(
-            "It may have {most}, but starts them slowly: raise pm.start_servers and pm.min_spare_servers, or set "
-            "pm = static.",
+            "Raise pm.start_servers and pm.min_spare_servers, or set pm = static: the pool grows too slowly to its "
+            "limit of {most}.",
             most=most,
         )
-        return sentences(started, queue, slow)
-    all_busy = "All children of the php-fpm pool {pool} are busy while CPU is free."
+        return sentences(slow, started, queue)
+    all_busy = "All children of the php-fpm pool {pool} are busy while the CPU is not."
     more = "Raise pm.max_children."
     if most is not None:
-        all_busy = "All {most} children of the php-fpm pool {pool} are busy while CPU is free."
+        all_busy = "All {most} children of the php-fpm pool {pool} are busy while the CPU is not."
         more = "Raise pm.max_children from {most}."
         if callers is not None and callers > most:
-            more = "Raise pm.max_children from {most} to {callers} ({in_flight} requests are in flight)."
+            more = "Raise pm.max_children from {most} to {callers}: {in_flight} requests are in flight."
     in_flight = None if measured.load is None else measured.load.in_flight
     return sentences(
-        Message(all_busy, most=most, pool=pool.pool),
-        queue,
         Message(more, most=most, callers=callers, in_flight=in_flight),
         room_for(host, GROUP, most or 1),
+        Message(all_busy, most=most, pool=pool.pool),
+        queue,
     )
 
 
@@ -112,9 +114,9 @@ FPM_WORKERS = Verdict(
     titles={
         "fpm.full_pct": "children busy",
         "fpm.active": "busy children",
-        "fpm.listen_queue": "pool's queue",
-        "fpm.silent_s": "page silent for",
-        "fpm.callers": "want a child",
+        "fpm.listen_queue": "pool queue",
+        "fpm.silent_s": "no status page for",
+        "fpm.callers": "requests waiting for a child",
     },
 )
 
@@ -179,7 +181,7 @@ def _lacks(pools: tuple[FpmPool, ...], _: HostSample) -> Lack:
     unknown = [pool.pool for pool in pools if pool.max_children is None]
     if not unknown:
         return Lack()
-    reason = Message("pm.max_children of {names}: its configuration may not be read", names=listed(unknown))
+    reason = Message("pm.max_children of {names} unknown: cannot read its configuration", names=listed(unknown))
     return Lack(reason, Cause.ROOT)
 
 

@@ -16,7 +16,7 @@ _sum = partial(summed, NAME, PostgresqlStatus)
 
 def _lacks(servers: tuple[PostgresqlStatus, ...], _: HostSample) -> Lack:
     if any(each.hidden for each in servers):
-        return Lack(Message("the states of other users' sessions are hidden from this role"), fix=FIX.splitlines()[1])
+        return Lack(Message("this role cannot see the states of other users' sessions"), fix=FIX.splitlines()[1])
     return Lack()
 
 

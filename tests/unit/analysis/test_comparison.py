@@ -49,7 +49,7 @@ def _direction(comparison: Comparison, name: str) -> str:
 def test_run_is_no_different_from_itself(snapshots: list[Snapshot]) -> None:
     comparison = compare([_run("a", snapshots), _run("b", snapshots)], 10)
     told = {change.direction for table in comparison.tables for row in table.rows for change in row.changes}
-    assert told <= {"no difference", "not judged", "too short to tell"}
+    assert told <= {"no difference", "not judged", "too short to evaluate"}
     assert comparison.overall(1) == "no difference"
     assert comparison.settings == ()
 
@@ -70,13 +70,13 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[
     comparison = compare(runs, 10)
     (row,) = [row for row in comparison.tables[0].rows if (row.of, row.metric.name) == (LOAD, "rps")]
     (change,) = row.changes
-    assert (change.direction, comparison.overall(1)) == ("too short to tell", "too short to tell")
+    assert (change.direction, comparison.overall(1)) == ("too short to evaluate", "too short to evaluate")
     assert change.percent == pytest.approx(61.25)
     assert change.needed_intervals is not None
     assert 4 < change.needed_intervals < 60
     told = text(comparison)
-    assert f"4 and 4 intervals, about {change.needed_intervals} would tell" in told
-    assert "+61 % too short to tell" in told
+    assert f"4 and 4 intervals, about {change.needed_intervals} needed" in told
+    assert "+61 % too short to evaluate" in told
     assert f'"needed_intervals": {change.needed_intervals}' in json.dumps(as_json(comparison))
     # As many intervals as it asks for, of the same kind, do tell.
     times = -(-change.needed_intervals // 4)

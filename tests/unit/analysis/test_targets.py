@@ -118,4 +118,4 @@ def test_no_headroom_is_claimed_while_one_target_is_silent(two: TwoTargets, load
         silent = replace(states[2], fresh=False, problem="no answer")
         two.add(two.frame_of(two.number, load.sample(), states[0], two.machines[1].state(), silent))
     advice = two.last.diagnosis.verdict.advice
-    assert str(advice) == "two has not answered for 4 s: whether there is headroom is not known."
+    assert str(advice) == "No sample from two for 4 s, so the headroom is unknown."

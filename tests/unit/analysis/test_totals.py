@@ -156,7 +156,7 @@ def test_a_machine_that_is_watched_without_load_has_limits(watch: Run) -> None:
 
 def test_a_machine_that_is_only_watched_is_not_told_of_more_load(watch: Run) -> None:
     watch.go(8)
-    assert watch.json()["verdict"]["advice"] == "Nothing is full on the machines that are watched."
+    assert watch.json()["verdict"]["advice"] == "No watched host is at its limit."
     assert "load would" not in watch.report()
 
 
@@ -299,7 +299,7 @@ def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) ->
     page = ApacheStatus("http://x/server-status?auto", "pre\x1b[2Jfork", "Apache", "W___", 10)
     run.go(6, **FULL, processes={"back\x1b[2Jup": 97.0, "apache2": 50.0}, changes={"apache": (page,)})
     text = run.report()
-    assert "back\\x1b[2Jup (pid 1000), no part of the web server" in " ".join(text.split())
+    assert "back\\x1b[2Jup (pid 1000), which is not part of the web server" in " ".join(text.split())
     assert "pre\\x1b[2Jfork" in text
     assert "\x1b" not in text
 
@@ -328,7 +328,7 @@ def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
     summary = run.json()
     classes = dict.fromkeys(("connect", "receive", "length", "exceptions", "timeout"))
     assert (summary["load"]["failed"], summary["load"]["failures"]) == (7, {**classes, "unclassified": 7})
-    assert re.search(r"failed +7 +\(not told apart\)", run.report())
+    assert re.search(r"failed +7 +\(not distinguished\)", run.report())
     assert "Connect: " not in ab_report(run.result()).partition("Total transferred")[0]
     run.go(1, load={"engine": "wrk", "failures": model.Failures(connect=3, length=None)})
     assert re.search(r"failed +3 +\(connect 3, length -\)", run.report())
@@ -394,6 +394,6 @@ def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
     }  # fmt: skip
     text = run.report()
     assert "Load by wrk" in text
-    assert "as wrk states them" in text
+    assert "as reported by wrk" in text
     assert "not measured" in text
     assert "Failed requests" not in ab_report(run.result())

@@ -198,7 +198,7 @@ def test_what_reports_say_of_a_pool(watch: Run) -> None:
         "php-fpm www manager": "static", "php-fpm www max_children": "5", "php-fpm b manager": "static",
     }  # fmt: skip
     sample = known(watch.see(fpm=(POOL, unknown)).measured.hosts[0].sample)
-    assert str(PHP_FPM.lacks((POOL, unknown), sample).reason).startswith("pm.max_children of b:")
+    assert str(PHP_FPM.lacks((POOL, unknown), sample).reason).startswith("pm.max_children of b unknown:")
     assert PHP_FPM.lacks((POOL,), sample).reason == ""
     readings = tuple(ServerRates(pool, {}) for pool in (replace(POOL, listen_queue=3, silent_s=1.0), unknown, SILENT))
     assert PHP_FPM.brief(readings) == " www 2/5 queue 3 b 0 www silent/5 queue 9"

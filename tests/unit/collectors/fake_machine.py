@@ -83,7 +83,7 @@ class FakeMachine(FakeFiles):
         self.fetched.append(url)
         if self.page_takes_s > timeout_s:
             await asyncio.sleep(timeout_s)
-            raise SilentError(verbatim(f"no answer within {timeout_s:.1f} s"))
+            raise SilentError(verbatim(f"no response within {timeout_s:.1f} s"))
         await asyncio.sleep(self.page_takes_s)
         answer = self.pages.get(url)
         if answer is None:

@@ -182,7 +182,7 @@ def test_whose_configuration_is_read(me: tuple[int, ...], its: str | Missing, fo
     assert config.foreign == foreign
     assert (FOREIGN in config.files.values()) == foreign
     if foreign:
-        assert "belongs neither to root nor to this user" in str(config.problem())
+        assert "belongs to neither root nor this user" in str(config.problem())
 
 
 def test_a_foreign_master_of_php_fpm_names_no_pool() -> None:
@@ -196,7 +196,7 @@ def test_a_foreign_master_of_php_fpm_names_no_pool() -> None:
     }
     pools, problem = asyncio.run(php_fpm.pools_of(machine, (9,)))
     assert pools == ()
-    assert "belongs neither to root nor to this user" in str(problem)
+    assert "belongs to neither root nor this user" in str(problem)
 
 
 def test_configuration_is_asked_for_as_regular_files_only() -> None:

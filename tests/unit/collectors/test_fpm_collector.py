@@ -41,7 +41,7 @@ class Machine(FakeFiles):
         }
         self.pages: dict[str, str] = {}
         self.error: FetchError = FetchError(
-            verbatim("not permitted: this user may not use that socket"), cause=Cause.SOCKET
+            verbatim("not permitted: this user has no access to that socket"), cause=Cause.SOCKET
         )
         self.asked: list[str] = []
 
@@ -111,13 +111,13 @@ def test_a_page_of_another_pool_is_not_taken_for_it() -> None:
     machine.pages["http://127.0.0.1/st?json"] = PAGE.replace("www", "other")
     (pool,), outcome = after(machine)
     assert (pool.active, pool.max_children, pool.listen_queue) == (None, 4, 1)
-    assert "this user may not use that socket" in str(outcome.reason)
+    assert "this user has no access to that socket" in str(outcome.reason)
     assert outcome.state is State.ABSENT
 
 
 def test_a_silent_pool_is_followed_nonetheless() -> None:
     machine = Machine()
-    machine.error = SilentError(verbatim("no answer within 1.0 s"))
+    machine.error = SilentError(verbatim("no response within 1.0 s"))
     (pool,), outcome = after(machine)
     assert (pool.active, pool.listen_queue, pool.max_children) == (None, 1, 4)
     assert (outcome.state, machine.asked.count("http://127.0.0.1/st?json")) == (State.FAILED, 0)
@@ -129,7 +129,7 @@ def test_a_configuration_that_may_not_be_read_is_named() -> None:
     pools, outcome = after(machine)
     assert pools == ()
     assert str(outcome.reason) == (
-        f"php-fpm runs here, but its pools are not known ({CONF}: not permitted): name its page with --fpm URL"
+        f"php-fpm runs here, but its pools are unknown ({CONF}: not permitted). Name its status page with --fpm URL."
     )
 
 

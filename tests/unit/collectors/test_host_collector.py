@@ -113,11 +113,11 @@ async def test_a_hanging_page_delays_nothing_and_is_named(machine: FakeMachine) 
     machine.page_takes_s = 1000.0
     async with watching(machine, status_urls={"apache": [URL]}) as host:
         await asyncio.sleep(0.5)
-        assert apache_of(host) == (State.ABSENT, f"{URL}: waiting for the page for 0.1 s")
+        assert apache_of(host) == (State.ABSENT, f"{URL}: no status page for 0.1 s")
         await asyncio.sleep(3.0)
         assert machine.began == [0.0, 1.0, 2.0, 3.0]
         assert not pages_of(host)
-        assert apache_of(host) == (State.FAILED, f"{URL}: no answer for 3.0 s: every worker may be busy")
+        assert apache_of(host) == (State.FAILED, f"{URL}: no response for 3.0 s: all workers may be busy")
         assert len(machine.fetched) == 1
     assert len(asyncio.all_tasks()) == 1
 

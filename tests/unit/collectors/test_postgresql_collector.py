@@ -87,7 +87,7 @@ def test_what_errors_mean() -> None:
         assert collector.refusal(other) is None
         assert not collector.is_full(other)
     starting = RuntimeError({"C": "57P03", "M": "the database system is starting up"})
-    assert str(collector.refusal(starting)) == "PostgreSQL refuses: the database system is starting up"
+    assert str(collector.refusal(starting)) == "PostgreSQL refused: the database system is starting up"
     assert collector.is_full(RuntimeError({"C": "53300"}))
 
 

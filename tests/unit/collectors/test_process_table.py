@@ -222,7 +222,7 @@ def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Sta
     machine.sample()
     assert machine.table.lacks() == (None, None)
     machine.sample(pss={10: Missing("not permitted")})
-    assert "by root only" in str(machine.table.lacks()[0])
+    assert "only root can read" in str(machine.table.lacks()[0])
     machine.sample(pss={10: Missing("no such file")})
     assert "older than 4.14" in str(machine.table.lacks()[0])
     machine.sample(pss={10: Missing("the process has ended")})

@@ -210,7 +210,7 @@ async def test_a_silent_server_is_reported(server: Server, monkeypatch: pytest.M
     monkeypatch.setattr(MysqlCollector, "login", log_in)
     known = cast("Machine", FakeMachine())
     collector = MysqlCollector(known, (server.address,), UnderTest(known, KINDS, ()))
-    with pytest.raises(SilentError, match="no answer within"):
+    with pytest.raises(SilentError, match="no response within"):
         await collector.fetch(server.address, 0.1)
     server.answer = b"a,1\n"
     assert (await collector.fetch(server.address, 5.0)).text == "a\t1\n" * 4

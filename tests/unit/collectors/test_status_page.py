@@ -21,7 +21,7 @@ class Server:
         self.asked += 1
         if self.takes_s > timeout_s:
             await asyncio.sleep(timeout_s)
-            raise SilentError(verbatim(f"no answer within {timeout_s:.1f} s"))
+            raise SilentError(verbatim(f"no response within {timeout_s:.1f} s"))
         await asyncio.sleep(self.takes_s)
         if self.problem:
             raise FetchError(verbatim(self.problem))
@@ -51,8 +51,8 @@ async def test_a_page_is_never_asked_for_twice_at_a_time() -> None:
         await asyncio.sleep(1.0)
         answers.append(page.take())
     assert server.asked == 1
-    assert str(answers[0].problem) == "no answer for 1.0 s: every worker may be busy"
-    assert str(answers[2].problem) == "no answer for 3.0 s: every worker may be busy"
+    assert str(answers[0].problem) == "no response for 1.0 s: all workers may be busy"
+    assert str(answers[2].problem) == "no response for 3.0 s: all workers may be busy"
     assert answers[3].page is not None
     assert answers[3].waited_s == 3.5
 
@@ -72,7 +72,7 @@ async def test_patience_has_an_end_and_then_it_is_asked_for_again() -> None:
     page = StatusPage("http://a/", server.fetch, 1.0)
     page.ask()
     await asyncio.sleep(PATIENCE + 0.5)
-    assert str(page.take().problem) == "no answer within 10.0 s"
+    assert str(page.take().problem) == "no response within 10.0 s"
     page.ask()
     await asyncio.sleep(0.1)
     assert server.asked == 2

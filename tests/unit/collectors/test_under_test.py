@@ -48,13 +48,13 @@ def test_those_behind_a_proxy() -> None:
 def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
     assert note({1: at()}) is None
     assert note({1: at(("::", 80)), 2: at(own_network=True)}) is None
-    assert "by root only" in str(note({1: at(("::", 80)), 2: at()}))
+    assert "only root can read" in str(note({1: at(("::", 80)), 2: at()}))
 
 
 def test_the_note_names_a_server_of_the_proxy_that_is_nowhere() -> None:
     found = {1: at(("::", 80)), 2: at(("::", 81))}
     assert note(found, ()) is None
-    assert "the proxy's server 'web\\x1b:80' is cannot be told" in str(note(found, ("web\x1b:80", "x:1")))
+    assert "the address of the proxy's server 'web\\x1b:80' is unknown" in str(note(found, ("web\x1b:80", "x:1")))
     assert note({1: at(("::", 80))}, ("x:1",)) is None
 
 

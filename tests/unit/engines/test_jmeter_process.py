@@ -66,7 +66,7 @@ def test_what_a_client_of_servers_prints() -> None:
     assert jmeter("a").stop_port is None
     refused = jmeter("a", "The following remote engines have not started:[127.0.0.1:12099]")
     assert refused.refused_by == "127.0.0.1:12099"
-    assert str(refused.failure) == "jmeter-server 127.0.0.1:12099 does not make the load"
+    assert str(refused.failure) == "jmeter-server 127.0.0.1:12099 does not generate load"
     assert not jmeter("a", SERVERS_STARTED).refused_by
 
 

@@ -20,7 +20,7 @@ async def test_a_server_that_cannot_be_reached_is_named() -> None:
         both = f"127.0.0.1:{port}", "127.0.0.1:1"
         assert await RemoteServers(both[:1]).unreachable() is None
         assert str(await RemoteServers(both).unreachable()).startswith(
-            "jmeter-server 127.0.0.1:1 cannot be reached: Connection"
+            "cannot reach jmeter-server 127.0.0.1:1: Connection"
         )
 
 
@@ -47,7 +47,7 @@ def test_the_address_that_servers_answer_to() -> None:
 def test_every_server_does_the_same() -> None:
     target = (Target.parse(URL),)
     check_even(Plan(target, (Step(concurrency=4, requests=10),)), 2)
-    with pytest.raises(PlanError, match="-c 3: give a multiple of 2"):
+    with pytest.raises(PlanError, match="-c must be a multiple of 2, got 3"):
         check_even(Plan(target, (Step(concurrency=3, duration_s=1),)), 2)
 
 

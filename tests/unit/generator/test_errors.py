@@ -43,8 +43,8 @@ def test_only_for_an_unknown_authority_one_can_be_named() -> None:
     ("error", "bind", "said"),
     [
         (ConnectionRefusedError(), None, "connection refused by web1:443: is the server running on web1:443?"),
-        (ConnectionResetError(), None, "closes connections before anything is sent: does it speak https?"),
-        (BrokenPipeError(), None, "closes connections before anything is sent"),
+        (ConnectionResetError(), None, "closes connections immediately: does it speak https?"),
+        (BrokenPipeError(), None, "closes connections immediately"),
         (OSError(errno.EADDRNOTAVAIL, "x"), "10.0.0.9", "10.0.0.9 is not an address of this machine"),
         (OSError(errno.EADDRNOTAVAIL, "x"), None, "no local port"),
         (OSError(errno.EMFILE, "x"), None, "raise the limit (ulimit -n) or lower -c"),
@@ -76,9 +76,9 @@ def test_what_to_do_about_a_status(status: int, said: str) -> None:
 @pytest.mark.parametrize(
     ("bind", "said"),
     [
-        (None, "the host two.example is not known (Name or service not known): check its name"),
-        ("::1", "no IPv6 address of two.example is known, and -B ::1 needs one: check the name and -B"),
-        ("127.0.0.1", "no IPv4 address of two.example is known, and -B 127.0.0.1 needs one: check the name and -B"),
+        (None, "unknown host two.example (Name or service not known): check the name"),
+        ("::1", "two.example has no IPv6 address, which -B ::1 needs. Check the name and -B."),
+        ("127.0.0.1", "two.example has no IPv4 address, which -B 127.0.0.1 needs. Check the name and -B."),
     ],
 )
 async def test_the_host_that_is_not_known_is_named(
@@ -103,5 +103,5 @@ def test_a_body_that_fills_the_memory_is_refused(tmp_path: Path, monkeypatch: py
     body = tmp_path / "body"
     body.write_bytes(bytes(1 << 20))
     assert parse(["-p", str(body), "http://127.0.0.1:1/"]).plan is not None
-    with pytest.raises(FileError, match="no end, or more than 1 MB"):
+    with pytest.raises(FileError, match="it is larger than 1 MB"):
         parse(["-p", "/dev/zero", "http://127.0.0.1:1/"])

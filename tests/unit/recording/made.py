@@ -28,7 +28,7 @@ META = SessionMeta(
 
 
 class Made:
-    """Makes frames: two machines whose parts come and go, counters that begin anew, a load that is restarted."""
+    """Makes frames: both use the name whose parts come and go, counters that begin anew, a load that is restarted."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)  # noqa: S311 - made-up figures, no secret
@@ -44,7 +44,7 @@ class Made:
     def _state(self, name: str, role: str, number: int) -> model.HostState:
         stale = name == "web1" and number % 17 in (5, 6)
         if stale or (name == "gen" and number < 3):
-            return model.HostState(name, role, self._last.get(name), fresh=False, problem="no answer for 2 s")
+            return model.HostState(name, role, self._last.get(name), fresh=False, problem="no response for 2 s")
         self._last[name] = self._sample(name, number)
         return model.HostState(name, role, self._last[name], fresh=True)
 

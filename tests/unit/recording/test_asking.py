@@ -14,7 +14,7 @@ from tests.unit.recording.made import moments, record
 @pytest.mark.parametrize(
     ("words", "code", "part"),
     [
-        (["report", "--text", "--ab", "none"], 2, "contradict each other"),
+        (["report", "--text", "--ab", "none"], 2, "conflicts with"),
         (["report", "--html", "-", "none"], 2, "must be the name of a file"),
         (["export", "--cast", "-", "none"], 2, "must be the name of a file"),
         (["export", "--sar", "--jsonl", "-", "none"], 2, "both write to standard output"),

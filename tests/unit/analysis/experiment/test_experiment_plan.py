@@ -60,12 +60,12 @@ def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
     [
         ("repeats = 2", "repeat = 2", 5, "did you mean repeats?"),
         ("time = 2", 'time = "long"', 3, "time must be a number"),
-        ("time = 2", "time = 2\nrequests = 5", 4, "time and requests contradict"),
+        ("time = 2", "time = 2\nrequests = 5", 4, "time conflicts with requests"),
         ("concurrencies = [1, 10]", "concurrencies = [1, 0]", 6, "got 0"),
         ("concurrencies = [1, 10]", "concurrencies = 5", 6, "write concurrencies = [1, 10, 20]"),
         ("concurrencies = [1, 10]", "# none", 13, "has no load"),
         ('page = "http://127.0.0.1:8000/page.php"', 'page = "127.0.0.1"', 10, "is not a URL"),
-        ('page = "http://127.0.0.1:8000/page.php"', 'page = "http://"', 10, "names no host"),
+        ('page = "http://127.0.0.1:8000/page.php"', 'page = "http://"', 10, "has no host"),
         ('ready = "test -e log"', '[variants.urls]\nown = "ftp://h/"', 20, "is not a URL: write own ="),
         ('ready = "test -e log"', 'urls = "127.0.0.1"', 19, "is not a URL: write urls ="),
         ('ready = "test -e log"', 'urls = { own = "127.0.0.1" }', 19, "is not a URL: write own ="),
@@ -79,7 +79,7 @@ def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
         ('options = ["-k"]', 'options = ["--nonsense"]', 2, "--nonsense"),
         ('options = ["-k"]', 'options = ["-H", "broken"]', 2, "is not a header"),
         ("repeats = 2", "repeats = 2.5", 5, "whole number"),
-        ('title = "Processes"', 'title = "Processes', 1, "this is not TOML"),
+        ('title = "Processes"', 'title = "Processes', 1, "invalid TOML"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(

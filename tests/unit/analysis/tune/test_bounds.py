@@ -128,7 +128,7 @@ class TestMemory:
         found = size(results, KNEE, None)
         assert bounds(found)["memory"] == fits
         text = reason(found, "memory")
-        assert f"7.8 MB each by PSS; 90 % of {room / 1024:.0f} MB" in text
+        assert f"7.8 MB each (PSS); 90 % of {room / 1024:.0f} MB" in text
         beyond = [each for each in swapping if each > max(calm)]
         assert ("measured" in text) is bool(beyond)
         assert not beyond or f"calm at {max(calm)}, swapping at {min(beyond)}" in text
@@ -147,7 +147,7 @@ class TestKneeAndScoreboard:
     @pytest.mark.parametrize(
         ("knee", "workers", "said"),
         [
-            (KNEE, 16, "best from 8 to 16 connections, no better beyond"),
+            (KNEE, 16, "best from 8 to 16 connections, flat beyond"),
             (replace(KNEE, until=8), 8, "best at 8 connections"),
         ],
     )

@@ -42,7 +42,7 @@ def test_without_pss_the_basis_is_rss(swapping: Sequence[StepResult]) -> None:
     ]
     found = sized(results)
     assert found.as_json()["basis"] == "rss"
-    assert "RSS, an over-estimate" in report(TuneResult.of(results))
+    assert "RSS, an overestimate" in report(TuneResult.of(results))
 
 
 def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]) -> None:
@@ -52,7 +52,7 @@ def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]
     assert not found.pool_was_full
     text = report(TuneResult.of(flattening))
     assert "The CPU is the limit" in text
-    assert "more workers will not help" in text
+    assert "More workers will not help" in text
 
 
 @pytest.mark.parametrize(

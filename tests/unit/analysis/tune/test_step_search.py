@@ -31,7 +31,7 @@ def test_a_plateau_is_found_and_its_knee_confirmed(a_result: Result) -> None:
     knee = known(find_knee(results))
     assert (knee.concurrency, knee.rps, knee.confirmed, knee.worse_from) == (6, 600.0, True, None)
     assert knee.until >= 16
-    assert str(search.reason) == "more connections give no more"
+    assert str(search.reason) == "more connections do not raise throughput"
 
 
 def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
@@ -64,7 +64,7 @@ def test_a_server_that_only_fails_has_no_knee(a_result: Result) -> None:
 def test_the_bounds_are_kept(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 10.0 * n), StepSearch(first=3, most=20, finer=0))
     assert [result.concurrency for result in results] == [3, 6, 12, 20, 20]
-    assert str(search.reason) == "20 connections are the most allowed"
+    assert str(search.reason) == "the limit is 20 connections"
     knee = known(find_knee(results))
     assert not knee.bounded
 
@@ -72,7 +72,7 @@ def test_the_bounds_are_kept(a_result: Result) -> None:
 def test_a_full_generator_ends_the_search(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 100.0 * n, bottleneck="generator" if n > 3 else "none"))
     assert max(result.concurrency for result in results) == 4
-    assert str(search.reason) == "the load generator is full"
+    assert str(search.reason) == "the load generator is at its limit"
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 5, 9, 21, 50, 100])
