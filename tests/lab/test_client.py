@@ -83,12 +83,12 @@ CASES = [
     ),
     Case(
         name="generator of a fifth of a core", expected="generator", build=little_processor(0.2, tls=False),
-        concurrency=16, proven=is_held, evidence="generator.throttled_pct", advice="Raise the load generator's CPU quota",
+        concurrency=16, proven=is_held, evidence="generator.throttled_pct", advice="load generator's CPU quota",
         options=("--rate", "8000", "-t", str(RUN_S)),
     ),
     Case(
         name="TLS generator of a third of a core", expected="generator", build=little_processor(0.33, tls=True),
-        concurrency=16, proven=is_held, evidence="generator.throttled_pct", advice="Raise the load generator's CPU quota",
+        concurrency=16, proven=is_held, evidence="generator.throttled_pct", advice="load generator's CPU quota",
         options=("--rate", "2000", "-t", str(RUN_S)),
     ),
 ]  # fmt: skip

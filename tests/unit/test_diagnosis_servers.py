@@ -103,7 +103,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "requests that queue in HAProxy": (
         {"changes": haproxy(6, busy=4)},
         "haproxy-queue",
-        ["6 requests are waiting in HAProxy's backend be. 4 of 4 slots of its server are in use.", "about 10 per server"],
+        ["6 requests are waiting in HAProxy's backend be. 4 of 4 slots of its server", "about 10 per server"],
     ),
     "a queue in HAProxy behind which fpm is full": (
         {"changes": {**haproxy(6, busy=4), **pool(5, queue=3)}}, "fpm-workers <- haproxy-queue", [],
