@@ -145,7 +145,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     ),
     "memory that is given up and wanted again": ({"changes": short_of_memory()}, "memory", []),
     "a full control group": (
-        {"changes": {**short_of_memory(available_kb=2_000_000), "cgroup": GROUP_OF_97_MB}}, "memory", ["the 97 MB limit"],
+        {"changes": {**short_of_memory(available_kb=2_000_000), "cgroup": GROUP_OF_97_MB}}, "memory", ["97 MB limit"],
     ),
     "swapping, which explains the short memory": (
         {"board": "W" * 10, "processes": {"apache2": 50.0}, "changes": swapping_and_short()}, "swap <- memory", [],
