@@ -7,12 +7,13 @@ from collectors.linux import locks, peers
 from collectors.machine import Machine, Missing, Outcomes
 from collectors.places import port_of
 from collectors.request_path import RequestPath
-from loadtop.model import LOADTOP, OTHER, Cause, FileLock, HostSample, Outcome, Peers
+from loadtop.model import Cause, FileLock, HostSample, Outcome, Peers
 
 
 class Waits:
     """Reads with every sample, where the machine has a tested URL. ``server_ports`` are those where servers of known
-    kinds listen that are under test."""
+    kinds listen that are under test. Processes of the groups ``serving`` take requests: only the locks that those
+    wait for count. A database has locks of its own, for which its clients do not wait."""
 
     def __init__(
         self,
@@ -20,11 +21,13 @@ class Waits:
         target_urls: Sequence[str],
         path: RequestPath,
         server_ports: Callable[[], Collection[int]],
+        serving: Collection[str],
     ) -> None:
         self._machine = machine
         self._path = path
         self._tested = frozenset(map(port_of, target_urls))
         self._server_ports = server_ports
+        self._serving = frozenset(serving)
         self._counters = peers.PeerCounters()
         if target_urls:
             machine.follow(peers.CLOCKS)
@@ -52,7 +55,7 @@ class Waits:
 
     def _locks(self, sample: HostSample) -> tuple[FileLock, ...]:
         processes = sample.processes or ()
-        tested = {process.pid for process in processes if process.group not in (LOADTOP, OTHER)}
+        tested = {process.pid for process in processes if process.group in self._serving}
         return locks.parse(self._text(locks.LOCKS), tested, {process.pid: process.name for process in processes})
 
     def _text(self, path: str) -> str:

@@ -8,8 +8,11 @@ import pytest
 from collectors.errors import ParseError
 from collectors.linux import locks, peers
 from collectors.machine import Endpoint
+from collectors.request_path import RequestPath
 from collectors.transport.tcp_clocks import TcpClocks
-from loadtop.model import FileLock, Peer
+from collectors.waits import Waits
+from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process
+from tests.unit.collectors.fake_machine import FakeMachine
 
 CLOCKS = """\
 readings 10
@@ -90,6 +93,22 @@ def test_locks_for_which_processes_under_test_wait() -> None:
         FileLock("flock", "fe:00", 9977858, 26171, "apache2", 2),
         FileLock("ofd", "fe:00", 77, 0, "", 1),
     )
+
+
+async def nothing() -> None:
+    """Nobody follows the request path."""
+
+
+def test_locks_of_a_database_are_its_own() -> None:
+    """The server does not wait for the file locks that a database waits for."""
+    machine, url = FakeMachine(), "http://127.0.0.1:80/"
+    waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), ["httpd"])
+    machine.files[locks.LOCKS] = LOCKS
+    groups = {26171: "mysql", 26172: "mysql", 26173: "httpd", 4711: OTHER}
+    processes = tuple(Process(pid, group, group, "S", 1, 0, 1, 9) for pid, group in groups.items())
+    sample = HostSample("", 1.0, HostFacts("web1", "fake", "Linux", "6.1", 2), processes=processes)
+    _, found, _ = waits.collect(sample)
+    assert found == (FileLock("flock", "fe:00", 9977858, 26171, "mysql", 1),)
 
 
 @pytest.fixture
