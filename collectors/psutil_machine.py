@@ -6,7 +6,7 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
@@ -18,6 +18,7 @@ from collectors.kind import Kind
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
 from collectors.parsing import short
+from collectors.routing import shown_addresses
 from collectors.transport.exchange import StatusClient, exchange, itself
 from collectors.transport.local import text_of
 from loadtop import model
@@ -90,6 +91,7 @@ class PsutilMachine:
                 cores=psutil.cpu_count() or 1,
                 memory_kb=memory.total_kb if memory else None,
                 page_kb=self._page_kb,
+                addresses=shown_addresses(_own_addresses()),
             )
         swap = psutil.swap_memory()
         sample = model.HostSample(
@@ -192,3 +194,10 @@ def _listening(pid: int) -> tuple[Endpoint, ...]:
     except (psutil.Error, AttributeError):
         return ()
     return tuple(Endpoint(found.laddr.ip, found.laddr.port) for found in sockets if found.status == "LISTEN")
+
+
+def _own_addresses() -> Iterator[str]:
+    for addresses in psutil.net_if_addrs().values():
+        for each in addresses:
+            if each.family in (socket.AF_INET, socket.AF_INET6):
+                yield each.address.partition("%")[0]

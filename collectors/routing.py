@@ -12,6 +12,7 @@ OWN_ADDRESSES = (Wanted("/proc/net/fib_trie"), Wanted("/proc/net/if_inet6"))
 _LOCAL = re.compile(r"\|-- ([\d.]{7,15})\n\s{0,99}/32 host LOCAL", re.ASCII)
 _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 
+MOST_ADDRESSES = 64  # of one machine that are kept
 _ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - as they are configured
 
 
@@ -129,7 +130,19 @@ class Router:
         return found
 
 
-def own_addresses(routes: str | Missing, addresses6: str | Missing) -> frozenset[str]:
+def shown_addresses(found: Iterable[str]) -> tuple[str, ...]:
+    """Those of a machine's addresses at which others may find it, a few at most."""
+    others = (address for address in found if not _is_private(address))
+    return tuple(sorted(others)[:MOST_ADDRESSES])
+
+
+def _is_private(address: str) -> bool:
+    """Whether any machine may have this address for itself."""
+    known = ipaddress.ip_address(address)
+    return known.is_loopback or known.is_link_local
+
+
+def own_addresses(routes: str | Missing | None, addresses6: str | Missing | None) -> frozenset[str]:
     """The addresses of a machine: the loopback's, Linux's local routes (net/ipv4/fib_trie.c) and its ``if_inet6``."""
     four = _LOCAL.findall(routes) if isinstance(routes, str) else []
     six = _LOCAL6.findall(addresses6) if isinstance(addresses6, str) else []

@@ -13,13 +13,14 @@ from collectors.linux.processes import ProcessTable
 from collectors.linux.queueing import Shaping
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
 from collectors.parsing import excerpt
+from collectors.routing import OWN_ADDRESSES, own_addresses, shown_addresses
 from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network, Role
 
 HOSTNAME = "/proc/sys/kernel/hostname"
 KERNEL = "/proc/sys/kernel/osrelease"
 SYSTEM = "/etc/os-release"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM), Wanted(BOOT_ID))
+_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM), Wanted(BOOT_ID), *OWN_ADDRESSES)
 _ALWAYS = (  # the files of every sample
     *cpu.FILES,
     *cpu.LOAD_FILES,
@@ -177,6 +178,7 @@ def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory 
         memory_kb=gauges.total_kb if gauges else None,
         page_kb=reading.page_kb,
         boot_id=_line(reading.optional(BOOT_ID)),
+        addresses=shown_addresses(own_addresses(*(reading.files.get(each.path) for each in OWN_ADDRESSES))),
     )
 
 

@@ -57,7 +57,8 @@ TITLES: dict[str, Translatable] = {
 @dataclass(frozen=True, slots=True)
 class Share:
     """One part of the mean time. ``host`` and ``name`` say where: of a server, a disk, a lock, or an address. ``ms`` is
-    ``None`` where this cannot be measured; ``exchanges`` per request and ``kind`` are those of a dependency."""
+    ``None`` where this cannot be measured; ``exchanges`` per request, ``kind`` and ``service_host``, the other watched
+    machine that has its address, are those of a dependency."""
 
     part: Part
     host: str | None
@@ -65,6 +66,7 @@ class Share:
     ms: float | None
     kind: str | None = None
     exchanges: float | None = None
+    service_host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float) ->
         yield Share(Part.DEPENDENCY, host.name, None, 0.0)
         for peer, questions in _alone(rates.peers, rates.group(SERVICE)):
             exchanges = None if peer.exchanges is None else peer.exchanges * ms / 1000
-            yield Share(Part.DEPENDENCY, host.name, peer.address, ms * questions, peer.kind, exchanges)
+            yield Share(Part.DEPENDENCY, host.name, peer.address, ms * questions, peer.kind, exchanges, peer.host)
 
 
 def _queues(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:

@@ -94,6 +94,7 @@ class Dependencies:
     def _of_peer(
         self, measured: Measured, host: HostView, peer: PeerRates, load: LoadSample, rps: float
     ) -> tuple[int, float, Assessment] | None:
+        asked = Dependency(peer.address, peer.kind, peer.host)
         working, latencies = at_work(measured, load), load.latencies
         if not working or latencies is None:
             return None
@@ -122,9 +123,9 @@ class Dependencies:
                 over=real and calm and share > MOST_PCT and (slower or says),
                 held=real and share > MOST_CLEAR_PCT and (still or says),
                 evidence=tuple(evidence),
-                advice=lambda: _advice(peer, working, ms, base),
+                advice=lambda: _advice(asked, peer.questions, working, ms, base),
                 confidence=agreement(says or None, base is not None and base.source == FEWER_ASKED),
-                dependency=Dependency(peer.address, peer.kind),
+                dependency=asked,
             ),
         )
 
@@ -185,7 +186,7 @@ def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
     return len(known) == len(shares) and bool(known) and 10.0 * sum(known) / rps < LITTLE_PART * mean_ms
 
 
-def _advice(peer: PeerRates, working: int, ms: float, base: _Base | None) -> Message:
+def _advice(asked: Dependency, questions: float, working: int, ms: float, base: _Base | None) -> Message:
     template = (
         "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests in progress wait for it, "
         "{ms:.3g} ms each. More workers would only wait there too."
@@ -197,10 +198,10 @@ def _advice(peer: PeerRates, working: int, ms: float, base: _Base | None) -> Mes
         )
     return Message(
         template,
-        questions=peer.questions,
+        questions=questions,
         working=working,
-        service=Message("the service") if peer.kind is None else peer.kind,
-        address=peer.address,
+        service=Message("the service") if asked.kind is None else asked.kind,
+        address=asked.place,
         ms=ms,
         least=0.0 if base is None else base.ms,
     )

@@ -24,17 +24,24 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A service that is asked: its address, and what it is (``http``, ``ldap``, ...) where that is recognised."""
+    """A service that is asked: its address, what it is (``http``, ``ldap``, ...) where that is recognised, and the
+    other watched machine that has this address."""
 
     address: str
     kind: str | None
+    host: str | None = None
+
+    @property
+    def place(self) -> Message:
+        """``db1 (10.0.0.5:3306)``."""
+        if self.host is None:
+            return verbatim(self.address)
+        return Message("{host} ({address})", host=self.host, address=self.address)
 
     @property
     def in_words(self) -> Message:
-        """``mysql at 10.0.0.5:3306``."""
-        if self.kind is None:
-            return verbatim(self.address)
-        return Message("{kind} at {address}", kind=self.kind, address=self.address)
+        """``mysql at db1 (10.0.0.5:3306)``."""
+        return self.place if self.kind is None else Message("{kind} at {address}", kind=self.kind, address=self.place)
 
 
 LOCK_KINDS: dict[str, Translatable] = {"flock": "flock", "posix": "fcntl lock", "ofd": "OFD lock"}

@@ -14,7 +14,8 @@ USER_HZ = 100  # ticks per second in which processor time is kept: Linux's on al
 @dataclass(frozen=True, slots=True)
 class HostFacts:
     """What does not change while a machine runs. ``source`` is ``local`` or ``ssh://...``. Hosts with the same
-    ``boot_id`` are one machine under several names, as containers are; it is empty where it is not known."""
+    ``boot_id`` are one machine under several names, as containers are; it is empty where it is not known. ``addresses``
+    are those at which other machines may find it."""
 
     hostname: str
     source: str
@@ -24,6 +25,7 @@ class HostFacts:
     memory_kb: int | None = None
     page_kb: int = 4
     boot_id: str = ""
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

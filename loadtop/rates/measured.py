@@ -1,6 +1,6 @@
 """A frame with the rates that follow from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
@@ -88,7 +88,8 @@ class Measurer:
             if self._load is not None:
                 rates = load_rates(self._load, frame.load)
             self._load = frame.load
-        return Measured(frame, rates, tuple(self._view(frame, state) for state in frame.hosts), self._kinds)
+        hosts = [self._view(frame, state) for state in frame.hosts]
+        return Measured(frame, rates, tuple(_with_names(host, hosts) for host in hosts), self._kinds)
 
     def _view(self, frame: Frame, state: HostState) -> HostView:
         if not state.fresh or state.sample is None:
@@ -97,6 +98,22 @@ class Measurer:
         self._hosts[state.name] = _with_missed(before, state.sample)
         self._fresh_at[state.name] = frame.at
         return HostView(state, None if before is None else host_rates(before, state.sample, self._kinds), 0.0)
+
+
+def _with_names(asking: HostView, hosts: Sequence[HostView]) -> HostView:
+    """The machine, with the names of the other machines whose services it asks. An address that several have, such as
+    that of a bridge for containers, names none of them."""
+    rates = asking.rates
+    if rates is None or not rates.peers or len(hosts) < 2:
+        return asking
+
+    def owner(address: str) -> str | None:
+        place = address.rpartition(":")[0].strip("[]")
+        owners = [host.name for host in hosts if host.sample is not None and place in host.sample.facts.addresses]
+        return owners[0] if len(owners) == 1 and owners[0] != asking.name else None
+
+    peers = tuple(replace(peer, host=owner(peer.address)) for peer in rates.peers)
+    return replace(asking, rates=replace(rates, peers=peers))
 
 
 def _with_missed(before: HostSample | None, sample: HostSample) -> HostSample:

@@ -187,7 +187,8 @@ class PeerRates:
     ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the open questions
     (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes
     several counts as several, and one on a connection that opened and closed between two readings is missed. ``None``:
-    so many are missed that the rate would mislead.
+    so many are missed that the rate would mislead. ``host`` is the other machine of the watched ones that has this
+    address.
     """
 
     address: str
@@ -199,6 +200,7 @@ class PeerRates:
     age_ms: float | None
     exchanges: float | None
     watched: bool = False
+    host: str | None = None
 
     @property
     def exchange_ms(self) -> float | None:

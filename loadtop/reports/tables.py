@@ -13,7 +13,7 @@ from loadtop.analysis.totals.timeline import Held
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
-from loadtop.diagnosis.finding import SURE, Evidence
+from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
@@ -153,7 +153,10 @@ def part_title(part: Json) -> str:
 
 def place_title(part: Json) -> str:
     """The same without the number of exchanges."""
-    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), part["name"]]
+    name = part["name"]
+    if part.get("service_host"):
+        name = rendered(Dependency(name, None, part["service_host"]).place)
+    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), name]
     return " ".join(plain(word) for word in words if word)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
+from loadtop.diagnosis.finding import Dependency
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports.limits import limits_in_words
@@ -226,7 +227,7 @@ def _dependencies(peers: Sequence[Json]) -> list[str]:
         tr(
             template,
             service=f"{plain(peer['kind'])} " if peer["kind"] else "",
-            address=plain(peer["address"]),
+            address=rendered(Dependency(peer["address"], None, peer.get("host")).place),
             questions=mean_figure(peer["questions"]),
             connections=mean_figure(peer["connections"]),
             exchanges=mean_figure(peer["exchanges_s"]),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.model import Core, Cpu, CpuTimes, Frame, HostState, Role, ServerReading
+from loadtop.model import Core, Cpu, CpuTimes, Frame, HostState, Peer, Peers, Role, ServerReading
 from loadtop.rates.compute import cpu_shares, host_rates
 from loadtop.rates.measured import Measurer
 from loadtop.rates.records import ServerRates
@@ -105,3 +105,26 @@ def test_states_that_are_told_in_one_sample_only_are_not_known() -> None:
     assert (shares.user, shares.nice, shares.system, shares.idle) == (25.0, 0.0, 0.0, 75.0)
     assert (shares.iowait, shares.irq) == (None, None)
     assert cpu_shares(CpuTimes(1, 1, 1, 1), CpuTimes(1, 1, 1, 1)) is None
+
+
+@pytest.mark.parametrize(("address", "owner"), [
+    ("10.0.0.5:3306", "db1"), ("[fd00::5]:5432", "db1"), ("10.0.0.1:80", None), ("172.17.0.1:6379", None),
+    ("10.0.0.9:3306", None), ("127.0.0.1:3306", None),
+])  # fmt: skip
+def test_a_service_is_named_by_the_watched_machine_with_its_address(address: str, owner: str | None) -> None:
+    """Machines with containers have an address in common, which says nothing; nor does one that the asker has."""
+    addresses = {"web1": ("10.0.0.1", "172.17.0.1"), "db1": ("10.0.0.5", "172.17.0.1", "fd00::5")}
+
+    def frame(at: int, peers: Peers) -> Frame:
+        samples = {
+            name: replace(SAMPLE, at=100.0 + at, facts=replace(SAMPLE.facts, addresses=its), peers=peers)
+            for name, its in addresses.items()
+        }
+        states = tuple(HostState(name, "target", sample, fresh=True) for name, sample in samples.items())
+        return Frame(at, float(at), 0.0, None, states)
+
+    measurer = Measurer(KINDS)
+    measurer.measure(frame(0, Peers(0)))
+    rates = measurer.measure(frame(1, Peers(5, (Peer(address, None, 1, 5, 5, 5, 5),)))).hosts[0].rates
+    assert rates is not None
+    assert [peer.host for peer in rates.peers or ()] == [owner]

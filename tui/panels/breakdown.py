@@ -154,11 +154,14 @@ class BreakdownPanel(Panel):
 
 
 def part_in_words(part: PartOfTime) -> str:
-    """``mysql 10.0.0.5:3306``, ``on CPU apache``."""
+    """``mysql 10.0.0.5:3306``, or ``mysql db1:3306`` where that machine is watched; ``on CPU apache``."""
     if part.part is None:
         return tr("not explained")
-    words = (part.kind or tr(TITLES[part.part]), part.name) if part.part is Part.DEPENDENCY else ()
-    return " ".join(safe(word) for word in words or (tr(TITLES[part.part]), part.name) if word)
+    title, name = tr(TITLES[part.part]), part.name or ""
+    if part.part is Part.DEPENDENCY:
+        title = part.kind or title
+        name = f"{part.service_host}:{name.rpartition(':')[2]}" if part.service_host else name
+    return " ".join(safe(word) for word in (title, name) if word)
 
 
 def _listed(now: Times) -> list[PartOfTime]:

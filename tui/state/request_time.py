@@ -25,6 +25,7 @@ class PartOfTime(NamedTuple):
     ms: float
     kind: str | None = None
     exchanges: float | None = None
+    service_host: str | None = None
     hue: int = HUES
 
 
@@ -94,6 +95,7 @@ class RequestTime:
                 each["ms"],
                 each.get("kind"),
                 each.get("exchanges"),
+                each.get("service_host"),
                 self._hue(Part(each["part"]), each["host"], each["name"]),
             )
             for each in found["parts"]

@@ -18,6 +18,7 @@ class _Sum:
     """Sums over requests: of the time, and of the exchanges, with the requests for which these are known."""
 
     kind: str | None = None
+    service_host: str | None = None
     ms: float | None = None
     exchanges: float = 0.0
     counted: int = 0
@@ -55,7 +56,7 @@ class BreakdownTotals:
         if place not in self._sums and len(self._sums) >= MOST_SHARES:
             return
         known = self._sums.setdefault(place, _Sum())
-        known.kind = share.kind
+        known.kind, known.service_host = share.kind, share.service_host
         if share.ms is not None:
             known.ms = (known.ms or 0.0) + share.ms * requests
         if share.exchanges is not None:
@@ -85,6 +86,7 @@ class BreakdownTotals:
         if part is Part.DEPENDENCY and ms is not None:
             exchanges = round(known.exchanges / known.counted, 3) if known.counted else None
             told |= {"kind": known.kind, "exchanges": exchanges}
+            told |= {} if known.service_host is None else {"service_host": known.service_host}
         return told
 
 

@@ -173,7 +173,15 @@ class PeerTotals:
     def as_json(self) -> list[Json]:
         """``dependencies`` of the machine's entry in the JSON summary, those with the most open questions first."""
         found = sorted(self._peers.values(), key=lambda each: each[1]["questions"].mean or 0.0, reverse=True)
-        return [{"address": peer.address, "kind": peer.kind, **figures.as_json()} for peer, figures in found]
+        return [
+            {
+                "address": peer.address,
+                "kind": peer.kind,
+                **({} if peer.host is None else {"host": peer.host}),
+                **figures.as_json(),
+            }
+            for peer, figures in found
+        ]
 
 
 BUSIEST = 5  # processes that belong to no server and are listed

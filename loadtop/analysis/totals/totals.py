@@ -249,8 +249,12 @@ class Totals:
 
 
 def _subject(finding: Finding) -> Json:
-    """The service or the lock that a verdict names, with ``null`` for the other; both are ``null`` for the rest."""
+    """The service or the lock that a verdict names, with ``null`` for the other; both are ``null`` for the rest.
+    ``host`` of a service is there only where it is known."""
+    dependency = None if finding.dependency is None else asdict(finding.dependency)
+    if dependency is not None and dependency["host"] is None:
+        del dependency["host"]
     return {
-        "dependency": None if finding.dependency is None else asdict(finding.dependency),
+        "dependency": dependency,
         "lock": None if finding.lock is None else asdict(finding.lock),
     }

@@ -14,7 +14,7 @@ from collectors.haproxy import configuration as haproxy_config
 from collectors.machine import Endpoint, Missing
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
-from collectors.routing import Place, own_addresses, reached
+from collectors.routing import Place, own_addresses, reached, shown_addresses
 from tests.unit.collectors.fake_machine import FakeFiles
 
 
@@ -257,4 +257,5 @@ ADDRESSES6 = "fe800000000000002c5d00fffe000001 02 40 20 80     eth0\n"
 def test_addresses_of_a_machine() -> None:
     loopback = {"127.0.0.1", "::1"}
     assert own_addresses(ROUTES, ADDRESSES6) == {*loopback, "10.77.1.2", "fe80::2c5d:ff:fe00:1"}
+    assert shown_addresses(own_addresses(ROUTES, ADDRESSES6)) == ("10.77.1.2",)
     assert own_addresses(Missing("no such file"), Missing("no such file")) == loopback

@@ -26,6 +26,12 @@ def test_the_largest_changes_are_told_first() -> None:
     ]
 
 
+def test_a_service_on_a_watched_machine_has_its_name() -> None:
+    watched = DATABASE | {"service_host": "db1"}
+    (told,) = shifts_of(breakdown(40.0, 28.0, watched), breakdown(78.0, 28.0, watched | {"ms": 50.0}))
+    assert told == "   time of a request: +38 ms asks mysql db1 (10.0.0.5:3306)"
+
+
 def test_what_one_run_did_not_measure_is_not_compared() -> None:
     before = breakdown(40.0, 40.0, part("dependency", None, ms=None))
     after = breakdown(80.0, 30.0, DATABASE | {"ms": 50.0})

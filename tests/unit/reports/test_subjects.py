@@ -19,11 +19,13 @@ from loadtop.reports.text import report
 from tests.unit.recording.made import moments
 
 DATABASE, SERVICE = Dependency("10.0.0.5:3306", "mysql"), Dependency("10.0.0.5:7777", None)
+WATCHED = replace(DATABASE, host="db1")
 BY_INODE = FileLock("posix", "fe:00", 9977858, 26171, "php-fpm8.2", 11)
 BY_PATH = replace(BY_INODE, kind="flock", path="/var/lib/php/sess1a")
 NAMES: dict[Dependency | FileLock, str] = {
     DATABASE: "mysql at 10.0.0.5:3306",
     SERVICE: "10.0.0.5:7777",
+    WATCHED: "mysql at db1 (10.0.0.5:3306)",
     BY_INODE: "fcntl lock on device fe:00 inode 9977858",
     BY_PATH: "flock on /var/lib/php/sess1a",
 }
