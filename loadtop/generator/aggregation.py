@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+from loadtop.generator.notable import merged
 from loadtop.generator.plan import Plan, total
 from loadtop.i18n import Message, Text
-from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState
+from loadtop.model import Failures, GeneratorSample, Latencies, LoadSample, LoadState, Requests
 from loadtop.model.histogram import merge
 
 COUNTERS = (
@@ -49,7 +50,7 @@ class Report:
     ``load`` is its part of the load, with the latencies since the last report, and ``generator`` belongs to it; its
     ``ports_used`` are those of the whole machine in TIME_WAIT. ``waits_after`` is the step after which the worker waits
     for the others, or 0. ``handover`` answers the command ``hand_over``.
-    ``verbose_text`` (-v) is that since the last report.
+    ``verbose_text`` (-v) is that since the last report. ``load.noted`` is ``None`` if it has not changed.
     """
 
     load: LoadSample
@@ -65,6 +66,7 @@ class WorkerProgress:
     def __init__(self) -> None:
         self.report: Report | None = None
         self.problem: Message | None = None
+        self.noted: Requests | None = None  # those of the reports that were taken
         self._new: list[Report] = []
         self._taken: list[Report] = []
 
@@ -85,6 +87,8 @@ class WorkerProgress:
         """Return the new reports until the end of ``step``, or the last one again without what it measured."""
         taken = [report for report in self._new if report.load.step <= step]
         self._new = [report for report in self._new if report.load.step > step]
+        for report in taken:
+            self.noted = report.load.noted or self.noted
         if taken:
             last = taken[-1]
             generator = replace(last.generator, loop_delay_s=0.0)
@@ -153,6 +157,7 @@ class Aggregator:
             keepalive=self._plan.keepalive,
             with_body=any(target.body is not None for target in self._plan.targets),
             more=more,
+            noted=merged(() if state is LoadState.WARMUP else (worker.noted for worker in workers)),
             **counters(newest),
         )
 

@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import Protocol, cast
 
 from loadtop.generator.exchange import NO_HEAD, Exchange, Head, InvalidResponseError, ResponseParser
+from loadtop.generator.notable import STATUS, NotableRequests, Noted
 from loadtop.generator.plan import Origin
 from loadtop.generator.results import FailureKind, Results
 from loadtop.i18n import Message
@@ -74,12 +75,14 @@ class Connection(asyncio.Protocol):
     sent: int = 0
     first_byte: int = 0
     remaining: int = 0
+    notable: NotableRequests = field(init=False)
     _record: Callable[[int], None] = field(init=False)
     _write: Callable[[bytes], None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.origin = self.exchange.origin
         self._record = self.results.totals.append
+        self.notable = self.results.notable
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)
@@ -130,8 +133,11 @@ class Connection(asyncio.Protocol):
             head = exchange.head
             if len(data) == head.total and data.startswith(exchange.prefix):
                 at = perf_counter_ns()
-                self._record(at - self.started)
+                took = at - self.started
+                self._record(took)
                 head.hits += 1
+                if took > self.notable.least_ns:
+                    self.note_reused(at)
                 source = self.source
                 if source.left > 0:
                     source.left -= 1
@@ -194,17 +200,33 @@ class Connection(asyncio.Protocol):
         if prefix is not None:
             exchange.learn(prefix, head)
 
+    def note_reused(self, at: int) -> None:
+        """Keep a slow request of the fast path, on a reused connection: its response came in one piece."""
+        exchange, started = self.exchange, self.started
+        self.notable.add(Noted(exchange, started, 0, started, at, at, exchange.head.status, exchange.prefix))
+
+    def note_new(self, at: int) -> None:
+        """Keep a slow request of the fast path, on a connection of its own."""
+        exchange, connect_time = self.exchange, self.connect_time
+        request = Noted(exchange, self.started, connect_time, self.sent, at, at, exchange.head.status, exchange.prefix)
+        self.notable.add(request)
+
     def _complete(self, head: Head, parser: ResponseParser | None, at: int, *, extra: bool) -> None:
-        results = self.results
+        results, exchange = self.results, self.exchange
+        took = at - self.started
         if self.connect_time == 0 and self.first_byte == at and self.sent == self.started:
-            self._record(at - self.started)
+            self._record(took)
         else:
-            results.parts.extend((at - self.started, self.connect_time, self.first_byte - self.sent))
+            results.parts.extend((took, self.connect_time, self.first_byte - self.sent))
+        if took > self.notable.least_ns:
+            self.notable.add(self._noted(at, head, parser))
         if self.intended:
             results.corrected.append(at - self.intended)
         if results.request_log is not None:
             results.request_log.add(self.started, at - self.started, self.connect_time, self.first_byte - self.sent)
-        results.responded(self.exchange, self.transport, head, parser, extra=extra)
+        failure = results.responded(exchange, self.transport, head, parser, extra=extra)
+        if failure and not self.notable.knows(failure, head.status if failure == STATUS else 0):
+            self.notable.add_failure(self._noted(at, head, parser)._replace(failure=failure))
         self.source.fast_path = self.source.fast_path_possible
         self.used = True
         self.connect_time = 0
@@ -218,9 +240,24 @@ class Connection(asyncio.Protocol):
             if head.persistent and self.transport is not None:
                 self.transport.close()
 
-    def fail(self, kind: FailureKind, reason: Message) -> None:
+    def _noted(self, at: int, head: Head, parser: ResponseParser | None) -> Noted:
+        shown = b""
+        if self.notable.keeps_heads:
+            shown = self.exchange.head_bytes(head) if parser is None else parser.head
+        return Noted(self.exchange, self.started, self.connect_time, self.sent, self.first_byte, at, head.status, shown)
+
+    def fail(self, kind: FailureKind, reason: Message, state: int | None = None) -> None:
+        """The request has failed, in this state of the connection (default: the present one)."""
         self.source.fast_path = False
+        if not self.notable.knows(kind):
+            self._note_failure(kind, reason, self.state if state is None else state)
         self.results.failed(self.exchange, kind, reason)
+
+    def _note_failure(self, kind: FailureKind, reason: Message, state: int) -> None:
+        sent = None if state == CONNECTING else self.started if state == FAST and self.used else self.sent
+        first_byte = self.first_byte if state in (READING_BODY, PARSING) else None
+        times = self.started, self.connect_time, sent, first_byte, perf_counter_ns()
+        self.notable.add_failure(Noted(self.exchange, *times, failure=kind, reason=reason))
 
     def abort(self) -> None:
         """Give the transport up; ``connection_lost`` follows."""
@@ -245,5 +282,5 @@ class Connection(asyncio.Protocol):
                 message = Message("the server closed the connection without an answer{reason}", reason=reason)
             else:
                 message = Message("the server closed the connection in the middle of a response{reason}", reason=reason)
-            self.fail("receive", message)
+            self.fail("receive", message, state)
         self.closed(self, False)

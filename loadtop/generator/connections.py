@@ -11,6 +11,7 @@ from loadtop.generator.connection import (
     DISCONNECTED,
     IDLE,
     SWITCHING,
+    WAITING,
     Connection,
     RequestSource,
 )
@@ -116,7 +117,7 @@ class Connections:
             return
         proxy = self._plan.proxy
         via = "" if proxy is None else proxy.origin.address
-        connection.fail("connect", connect_error(error, origin, via, self._plan.bind))
+        connection.fail("connect", connect_error(error, origin, via, self._plan.bind), CONNECTING)
         self._closed(connection, False)
 
     def _closed(self, connection: Connection, retry: bool) -> None:
@@ -126,7 +127,7 @@ class Connections:
             self.connector.connect(connection)
             return
         if retry:
-            connection.fail("receive", Message("the server closed the connection without an answer"))
+            connection.fail("receive", Message("the server closed the connection without an answer"), WAITING)
         failures = max(self.results.failed_connects, self.results.silent_closes)
         if failures and not self.closed_down:
             self.idle.add(connection)

@@ -89,6 +89,10 @@ class Exchange:
         if len(prefix) not in self.lengths:
             self.lengths = (len(prefix), *self.lengths[:7])
 
+    def head_bytes(self, head: Head) -> bytes:
+        """The bytes of a learnt head, for a person; empty if it was forgotten."""
+        return next((prefix for prefix, known in self.heads.items() if known is head), b"")
+
     def forget(self) -> None:
         """Forget all heads; hits must have been counted before."""
         for head in self.heads.values():
@@ -149,7 +153,7 @@ class ResponseParser:
     def end(self) -> bool:
         """The connection ended: return whether the response is complete, as one without a length is then."""
         if self.headers_done and not self.complete and not self.persistent:
-            self.complete = _FRAMED.search(self._head) is None
+            self.complete = _FRAMED.search(self.head) is None
         return self.complete
 
     @property
@@ -161,7 +165,7 @@ class ResponseParser:
         return self._prefix if self.received == length + self.body else None
 
     @property
-    def _head(self) -> bytes:
+    def head(self) -> bytes:
         """The head of the final response, without interim responses and body."""
         heads = self.start.split(b"\r\n\r\n", self._interim + 1)
         return bytes(heads[min(self._interim, len(heads) - 1)])
@@ -169,13 +173,13 @@ class ResponseParser:
     def _keeps_connection(self) -> bool:
         """Whether it stays open after a response to HEAD: without a length, httptools expects a body up to its end."""
         if self._parser.get_http_version() != "1.1":
-            return _KEEPS.search(self._head) is not None
-        return _CLOSES.search(self._head) is None
+            return _KEEPS.search(self.head) is not None
+        return _CLOSES.search(self.head) is None
 
     @property
     def server(self) -> str:
         """The software that the head names, at most :data:`MAX_TEXT` characters of it."""
-        found = _SERVER.search(self._head)
+        found = _SERVER.search(self.head)
         return found[1].decode("latin-1").strip() if found else ""
 
     # Callbacks of httptools:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from loadtop.generator.aggregation import counters
+from loadtop.generator.notable import merged
 from loadtop.generator.plan import total
 from loadtop.model import GeneratorSample, LoadSample, LoadState
 from loadtop.pipeline.background import background
@@ -93,6 +94,7 @@ def added(before: LoadSample, sample: LoadSample) -> LoadSample:
         steps=before.step + sample.steps,
         generator=_generator(before.generator, sample.generator),
         target_requests=None if goal is None else total((before.requests, goal)),
+        noted=merged((before.noted, None if warm_up else sample.noted)) if before.noted or sample.noted else None,
         target_s=None if sample.target_s is None else before.elapsed_s + sample.target_s,
         **counters([before] if warm_up else [before, sample]),
     )

@@ -10,6 +10,7 @@ from typing import Literal
 
 from loadtop.generator.errors import status_error
 from loadtop.generator.exchange import MAX_HEADS, Exchange, Head, ResponseParser
+from loadtop.generator.notable import STATUS, NotableRequests
 from loadtop.generator.plan import Plan
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog, VerboseLog
 from loadtop.generator.tls import tls_seen
@@ -45,7 +46,8 @@ class Results:
 
     A response in one piece on a reused connection has one number in ``totals``: connect is 0, and processing and
     waiting are the total. Any other has three in a row in ``parts``: total, connect, waiting. ``corrected`` has one
-    per response in the open model. ``request_log`` gets a row for each response.
+    per response in the open model. ``request_log`` gets a row for each response, ``notable`` the slowest requests and
+    the first failures.
 
     ``failed_connects`` and ``silent_closes`` count failed connects and connections without a response, in a row. While
     ``notify_connected`` is set, connections call :meth:`connected`. ``first_connected`` is called after the first
@@ -65,6 +67,7 @@ class Results:
         self.parts = array("q")
         self.corrected = array("q")
         self.request_log = request_log
+        self.notable = NotableRequests(keeps_heads=plan.verbosity >= 1)
         self.server: ServerSeen | None = None
         self.failed_connects = self.silent_closes = 0
         self.ever_connected = False
@@ -88,13 +91,16 @@ class Results:
 
     def responded(
         self, exchange: Exchange, transport: Transport | None, head: Head, parser: ResponseParser | None, *, extra: bool
-    ) -> None:
-        """Count a whole response. ``parser`` is None if its head was recognised; ``extra``: more data followed it."""
+    ) -> str:
+        """Count a whole response. ``parser`` is None if its head was recognised; ``extra``: more data followed it.
+
+        Return its kind of failure, or an empty text. Of responses with a learnt head only the first is told.
+        """
         self._any_response = True
         self.silent_closes = 0
         if head.learnt and not extra:
             head.hits += 1
-            return
+            return ""
         if parser is not None:
             self._describe(exchange, transport, head, parser)
             if self.verbose_log is not None:
@@ -103,12 +109,16 @@ class Results:
         if len(exchange.heads) >= MAX_HEADS:
             self.count_hits()
             exchange.forget()
+        if extra or not self._has_right_length(exchange, head):
+            return "length"
+        return "" if 200 <= head.status < 300 else STATUS
 
     def _describe(self, exchange: Exchange, transport: Transport | None, head: Head, parser: ResponseParser) -> None:
         success = 200 <= head.status < 300
         self._statuses.add(head.status)
         if success and exchange.expected_body is None:
             self.count_hits()  # earlier responses are not compared with this length
+            exchange.forget()  # later ones are: the first of each head comes through the parser again
             exchange.expected_body = head.body
         if self.server is None or (success and not self._server_from_2xx):
             self._server_from_2xx = success
@@ -162,8 +172,7 @@ class Results:
     def _count(self, exchange: Exchange, head: Head, times: int, *, extra: bool = False) -> None:
         counters = self.counters
         counters.requests += times
-        right_length = self._plan.any_length or exchange.expected_body in (None, head.body)
-        if extra or not right_length:
+        if extra or not self._has_right_length(exchange, head):
             counters.failures["length"] += times
         if not 200 <= head.status < 300:
             counters.non_2xx += times
@@ -174,6 +183,9 @@ class Results:
         counters.received_bytes += times * head.total
         counters.body_bytes += times * head.body
         counters.sent_bytes += times * exchange.size
+
+    def _has_right_length(self, exchange: Exchange, head: Head) -> bool:
+        return self._plan.any_length or exchange.expected_body in (None, head.body)
 
     def take(self, *, corrected: bool) -> Latencies | None:
         """Return the distributions since the last call; None where no request ended since then."""
@@ -198,6 +210,9 @@ class Results:
     def restart(self) -> None:
         """Forget everything: the warm-up is over."""
         self.count_hits()
+        for exchange in self.exchanges:
+            exchange.forget()  # so that the first failure of each kind is seen again
+        self.notable.restart()
         self.take(corrected=False)
         if self.request_log is not None:
             self.request_log.restart()

@@ -146,8 +146,11 @@ class SocketTransport(asyncio.Transport):
             if size == head.total and starts_with(exchange.prefix):
                 if event == _DATA_ONLY and head.persistent and connection.keepalive:
                     at = perf_counter_ns()
+                    took = at - connection.started
                     record = self._record
-                    record(at - connection.started)
+                    record(took)
+                    if took > connection.notable.least_ns:
+                        connection.note_reused(at)
                     head.hits += 1
                     source = connection.source
                     if source.left <= 0:
@@ -184,7 +187,10 @@ class SocketTransport(asyncio.Transport):
     def _reconnect(self, connection: Connection) -> None:
         """The fast path of a connection that the server closed with the response."""
         at = perf_counter_ns()
-        self._record_parts((at - connection.started, connection.connect_time, at - connection.sent))
+        took = at - connection.started
+        self._record_parts((took, connection.connect_time, at - connection.sent))
+        if took > connection.notable.least_ns:
+            connection.note_new(at)
         connection.exchange.head.hits += 1
         if self._sock is not None:
             self._sock.close()

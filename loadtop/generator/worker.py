@@ -115,6 +115,7 @@ class LoadRunner:
             latencies=None if self.state is LoadState.WARMUP else latencies,
             server=results.server,
             message=self._problem or results.message or (log and log.problem) or "",
+            noted=results.notable.take(),
             **{name: getattr(counters, name) for name in COUNTERS},
         )
         wait_s = cpu_wait_s()

@@ -14,6 +14,8 @@ from loadtop.model.load import GeneratorSample as GeneratorSample
 from loadtop.model.load import Latencies as Latencies
 from loadtop.model.load import LoadSample as LoadSample
 from loadtop.model.load import LoadState as LoadState
+from loadtop.model.load import RequestRecord as RequestRecord
+from loadtop.model.load import Requests as Requests
 from loadtop.model.load import ServerSeen as ServerSeen
 from loadtop.model.load import StatedTimes as StatedTimes
 from loadtop.model.machine import LOADTOP as LOADTOP

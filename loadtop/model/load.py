@@ -161,6 +161,38 @@ class EngineWorker:
         return self.cpu_pct is not None and self.cpu_pct > WORKER_FULL_PCT
 
 
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A single request. ``started`` is in seconds since the epoch. ``failure`` is its class, ``status`` where a whole
+    response had another status than 2xx, or empty; ``reason`` says more. ``total_ms`` ends with the last byte, or the
+    failure. What was not measured, or not reached, is ``None``. Heads are lines of text, kept with ``-v``.
+    """
+
+    started: float
+    method: str
+    url: str
+    total_ms: float | None = None
+    connect_ms: float | None = None
+    sending_ms: float | None = None
+    waiting_ms: float | None = None
+    receiving_ms: float | None = None
+    status: int | None = None
+    failure: str = ""
+    reason: Text = ""
+    trace_id: str = ""
+    request_head: str = ""
+    response_head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The slowest requests since the load began or its warm-up ended, the slowest first, and the first of each kind of
+    failure in the order of time."""
+
+    slowest: tuple[RequestRecord, ...] = ()
+    failures: tuple[RequestRecord, ...] = ()
+
+
 NO_LOCAL_PORT: Translatable = (
     "no local port is left for {server}: use -k, or wait a minute, or widen net.ipv4.ip_local_port_range"
 )
@@ -192,6 +224,7 @@ class LoadSample:
     clock of ``at``, where that is not ``at`` itself: there is no rate of what was not told anew. ``stated_rps``
     (requests per second) and ``stated`` are what it says itself of the whole load. ``more``: this is how a step ended,
     and what came after it is to be taken at once. ``workers`` are those the engine tells of, in an order that stays.
+    ``noted`` are the slowest requests and the first failures up to now.
     """
 
     at: float
@@ -227,6 +260,7 @@ class LoadSample:
     stated: tuple[StatedTimes, ...] = ()
     more: bool = False
     workers: tuple[EngineWorker, ...] = ()
+    noted: Requests | None = None
 
     @property
     def failed(self) -> int | None:

@@ -15,6 +15,8 @@ from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
 from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
+from loadtop.model import LoadSample
+from loadtop.reports import requests
 from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
 from loadtop.servers.registry import KINDS
@@ -122,6 +124,7 @@ def tables(result: RunResult) -> Iterator[Table]:
         _of_steps(figures["steps"]),
         _of_breakdown(figures["breakdown"]),
         _of_bounds(result),
+        *_of_requests(result.last_load),
         _of_limits(result.held),
         _of_evidence(result.main.finding.evidence),
         _of_workers(figures["load"]),
@@ -130,6 +133,15 @@ def tables(result: RunResult) -> Iterator[Table]:
         _of_times(figures),
     )
     yield from (table for table in every if table.rows)
+
+
+def _of_requests(load: LoadSample | None) -> Iterator[Table]:
+    """The slowest requests, the first failures, and the heads of both where they were kept."""
+    head: Sequence[Translatable] = ("request", "began (UTC)", "total", *requests.PHASES, "status")
+    yield Table("Slowest requests in ms", head, requests.slowest_rows(load))
+    head = ("failure", "request", "began (UTC)", "ms", "reason")
+    yield Table("First failure of each kind", head, requests.failure_rows(load), numbers=False)
+    yield Table("Heads of these requests", ("began (UTC)", "status", "heads"), requests.head_rows(load), numbers=False)
 
 
 def _of_breakdown(found: Json | None) -> Table:

@@ -7,6 +7,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.diagnosis.finding import Dependency
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
+from loadtop.reports import requests
 from loadtop.reports.limits import limits_in_words
 from loadtop.reports.tables import connections_of, failure_classes, part_title, verdict
 from loadtop.servers.registry import KINDS
@@ -31,6 +32,8 @@ def report(result: RunResult) -> str:
         lines += ["", *_steps(summary["steps"])]
     if summary["breakdown"] is not None and summary["breakdown"]["parts"] is not None:
         lines += ["", *_breakdown(summary["breakdown"])]
+    if found := list(requests.lines(result.last_load)):
+        lines += ["", *found]
     for host in summary["hosts"]:
         lines += ["", *_host(host)]
     if summary["marks"]:

@@ -54,7 +54,7 @@ class Recorder(Results):
         parser: ResponseParser | None,
         *,
         extra: bool,
-    ) -> None:
+    ) -> str:
         assert exchange.size
         assert transport is not None or parser is not None
         assert parser is None or len(parser.start) <= 2 * MAX_HEAD
@@ -62,6 +62,7 @@ class Recorder(Results):
         assert head.total >= head.body
         self.outcome.append(("answered", head.status, head.body))
         self.rests += extra
+        return ""
 
     def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
         assert str(reason).isprintable() or exchange.size

@@ -28,6 +28,7 @@ DONE = {
     "next_step": ["says "],
     "first_page": ["opens StepsScreen"],
     "evidence": ["opens EvidenceScreen"],
+    "requests": ["opens RequestsScreen"],
     "mark": ["asks mark"],
     "picture": ["says picture saved"],
     "screen.zoom": ["shows load alone"],

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from loadtop.analysis.experiment import plan
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import LANGUAGES, Message
+from loadtop.model import RequestRecord, Requests
 from loadtop.recording.library import Recording
 from tests.tui.facts import OF_PANELS, of_header
 from tests.tui.scenes import moments, run_of
@@ -28,6 +30,7 @@ from tui.panels.registry import PANELS
 from tui.screens.comparison import ComparisonPage
 from tui.screens.evidence import EvidenceScreen
 from tui.screens.help import HelpScreen
+from tui.screens.requests import RequestsScreen
 from tui.screens.series import ExperimentScreen, StepsScreen, TuneScreen
 from tui.screens.sessions import SessionsPage
 from tui.state.view import View
@@ -195,6 +198,20 @@ def compared() -> Comparison:
     return compare([run_of(name, moments(name)) for name in ("headroom", "swap")], 10)
 
 
+def requests(appearance: Appearance, view: View) -> PageScreen:
+    """A slow request, a failure, and what a hostile server may have put into a head."""
+    snapshot = view.snapshot
+    if snapshot is None or snapshot.load is None:
+        return RequestsScreen(appearance, view)
+    slow = RequestRecord(1.8e9, "GET", "http://web1/" + 99 * "x", 1234.56, 0.1, 0.0, 1200.0, 34.4, 200, trace_id="0af7")
+    reason = Message("the server closed the connection without an answer{reason}", reason=None)
+    failed = RequestRecord(1.8e9, "GET", "http://web1/", 0.2, failure="receive", reason=reason)
+    hostile = replace(slow, status=503, failure="status", response_head=f"HTTP/1.1 503 \x1b[2J\nX: {'x' * 999}")
+    load = replace(snapshot.load, noted=Requests((slow, hostile), (failed, hostile)))
+    measured = replace(snapshot.measured, frame=replace(snapshot.measured.frame, load=load))
+    return RequestsScreen(appearance, replace(view, snapshot=replace(snapshot, measured=measured)))
+
+
 def tune(appearance: Appearance, view: View) -> PageScreen:
     why = Message("throughput falls at {c} connections", c=16)
     sweep = Sweep()
@@ -218,6 +235,7 @@ PAGES: dict[str, Make] = {
     "help": HelpScreen,
     "help of a replay": ReplayHelp,
     "evidence": EvidenceScreen,
+    "requests": requests,
     "tune": tune,
     "steps": lambda appearance, view: StepsScreen(appearance, view, lambda: swept("headroom")),
     "experiment": experiment,

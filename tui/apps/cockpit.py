@@ -220,6 +220,11 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
 
         self._open(EvidenceScreen(self.appearance, self.reader.view))
 
+    def action_requests(self) -> None:
+        from tui.screens.requests import RequestsScreen
+
+        self._open(RequestsScreen(self.appearance, self.reader.view))
+
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SAME = {key.action: key for key in keybar.KEYS}  # keys as in the cockpit
 _RANKS = {
     "evidence": 6,
+    "requests": 11,
     "next_host": 8,
     "screen.zoom": 7,
     "screen.zoom('breakdown')": 8,

@@ -46,6 +46,7 @@ KEYS = (
     Key("t", "first_page", "t", "steps", "table of load steps, knee marked", 15, of_load=True),
     Key("e", "evidence", "e", "why", "the evidence: each value and its limit, over time", 2),
     Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes, and back", 7),
+    Key("w", "requests", "w", "worst", "the slowest requests, and the first of each kind of failure", 13, of_load=True),
     Key("m", "mark", "m", "mark", "mark this moment on the timeline", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
     Key("z", "screen.zoom", "z", "zoom", "show one panel full screen, and back", 8),

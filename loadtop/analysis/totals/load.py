@@ -1,16 +1,19 @@
 """The load over a whole test and over each of its steps: its counters, and its distributions merged exactly."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 from loadtop.analysis.statistic import Json, Statistics, TargetMeans, latency_json, target_values, times_json
 from loadtop.analysis.totals.breakdown import BreakdownTotals
 from loadtop.analysis.totals.timeline import Timeline
-from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, StatedTimes
+from loadtop.model import Distribution, EngineWorker, Failures, LoadSample, LoadState, RequestRecord, StatedTimes
 from loadtop.model.histogram import Merger
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import PERCENTILES
 
 WORKER_FIGURES = ("users", "cpu_pct", "memory_kb")
+MOST_REQUESTS = 30  # in the lists of slow and failed ones; no test has more
 PARTS = ("total", "connect", "processing", "waiting")
 _AS_COUNTED = (
     "engine", "model", "concurrency", "rate", "keepalive", "requests", "failed", "non_2xx", "server_errors", "pending",
@@ -69,9 +72,25 @@ class LoadTotals:
                 for worker, figures in self._workers.values()
             ]
             or None,
+            "slowest": None if last.noted is None else _requests_json(last.noted.slowest),
+            "first_failures": None if last.noted is None else _requests_json(last.noted.failures),
             "state": str(last.state),
             "message": str(last.message) or None,
         }
+
+
+def _requests_json(records: Sequence[RequestRecord]) -> list[Json]:
+    """Each with its start in ISO 8601 (``None`` where that is impossible), and ``None`` for empty texts."""
+    found: list[Json] = []
+    for record in records[:MOST_REQUESTS]:
+        try:
+            started = datetime.fromtimestamp(record.started, UTC).isoformat(timespec="milliseconds")
+        except (OverflowError, ValueError, OSError):  # a recording may say anything
+            started = None
+        texts = {name: str(getattr(record, name)) or None for name in ("failure", "reason", "trace_id")}
+        heads = {name: getattr(record, name).splitlines() or None for name in ("request_head", "response_head")}
+        found.append({**asdict(record), "started": started, **texts, **heads})
+    return found
 
 
 def _times(distribution: Distribution, stated: StatedTimes | None) -> Json | None:

@@ -52,6 +52,7 @@ class JmeterLoad(EngineLoad):
                 "received_bytes": results.received_bytes,
                 "sent_bytes": results.sent_bytes,
                 "latencies": results.latencies(),
+                "noted": results.noted(),
             }
         return self._sample(
             results.step,

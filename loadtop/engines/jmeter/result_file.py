@@ -1,12 +1,15 @@
 """JMeter's results, row by row as CSV: counters, and the response times of one interval."""
 
 import csv
+import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 
-from loadtop.model import Failures, Latencies
+from loadtop.generator.notable import MOST_KINDS, MOST_SLOW, STATUS
+from loadtop.i18n import verbatim
+from loadtop.model import Failures, Latencies, RequestRecord, Requests
 from loadtop.model.histogram import distribution_of_milliseconds
 
 COLUMNS = (
@@ -19,6 +22,7 @@ _OLD_COLUMNS = tuple(name for name in COLUMNS if name != "sentBytes")  # before 
 _STEP = re.compile(r"\bs(\d{1,9}) \d{1,9}-\d{1,9}$")
 """A thread of our plan: its group is named after its step; ``s0`` is the warm-up."""
 
+_STATUS = re.compile(r"[1-5]\d\d", re.ASCII)
 _NO_RESPONSE = "Non HTTP response message: "
 _NO_RESPONSE_CODE = "Non HTTP"
 _TRANSACTION = "Number of samples in transaction"
@@ -30,6 +34,7 @@ _FAILURES = (
 """Java's exceptions by our classes of failures. The first match counts."""
 
 MAX_DIGITS = 15  # of a number in a row: more is damage
+MAX_WORDS = 200  # characters of a label or a message in the lists of requests
 MAX_ROW = 65_536  # bytes of a row, with the line breaks in its quoted fields; longer ones are left out
 
 
@@ -46,6 +51,8 @@ class Results:
         self.counting = True
         self._failed: Counter[str] = Counter()
         self._times: dict[str, Counter[int]] = defaultdict(Counter)
+        self._slowest: list[tuple[int, int, dict[str, str]]] = []
+        self._first_failures: dict[tuple[str, str], dict[str, str]] = {}
 
     @property
     def failures(self) -> Failures:
@@ -65,10 +72,13 @@ class Results:
                 return
             self.step = max(self.step, int(found[1]))
         elapsed = _number(row["elapsed"])
+        for name in ("timeStamp", "Latency", "Connect"):
+            _number(row[name])
         self.requests += 1
         code = row["responseCode"]
         if code.isdecimal() and not code.startswith("2"):
             self.non_2xx += 1
+        self._note(row, code, elapsed)
         if row["success"] != "true":
             self._failed[_failure_class(code)] += 1
             self.error = f"{row['label']}: {message.removeprefix(_NO_RESPONSE) or code}"[:200]
@@ -82,6 +92,23 @@ class Results:
         self._times["connect"][connect] += 1
         self._times["processing"][elapsed - connect] += 1
         self._times["waiting"][max(0, _number(row["Latency"]) - connect)] += 1
+
+    def _note(self, row: dict[str, str], code: str, elapsed: int) -> None:
+        """Keep the row if it is among the slowest, or the first failure of its kind."""
+        if len(self._slowest) < MOST_SLOW:
+            heapq.heappush(self._slowest, (elapsed, -self.requests, row))
+        elif elapsed > self._slowest[0][0]:
+            heapq.heapreplace(self._slowest, (elapsed, -self.requests, row))
+        if row["success"] != "true" and len(self._first_failures) < MOST_KINDS:
+            self._first_failures.setdefault(_failure_kind(code), row)
+
+    def noted(self) -> Requests:
+        """The slowest requests and the first failures, with labels in place of URLs; JMeter does not time sending."""
+        slowest = (row for _, _, row in sorted(self._slowest, key=lambda entry: entry[:2], reverse=True))
+        failures = self._first_failures.items()
+        return Requests(
+            tuple(_record(row) for row in slowest), tuple(_record(row, failure) for (failure, _), row in failures)
+        )
 
     def latencies(self) -> Latencies | None:
         """Return the response times of the rows since the last call, to the millisecond."""
@@ -136,6 +163,31 @@ def _number(text: str) -> int:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"{len(text)} digits")
     return int(text)
+
+
+def _record(row: dict[str, str], failure: str = "") -> RequestRecord:
+    code, elapsed = row["responseCode"], _number(row["elapsed"])
+    answered = not code.startswith(_NO_RESPONSE_CODE)
+    connect = min(_number(row["Connect"]), elapsed)
+    latency = min(max(_number(row["Latency"]), connect), elapsed)
+    message = row["responseMessage"].removeprefix(_NO_RESPONSE)[:MAX_WORDS]
+    return RequestRecord(
+        started=_number(row["timeStamp"]) / 1000,
+        method="",
+        url=row["label"][:MAX_WORDS],
+        total_ms=float(elapsed),
+        connect_ms=float(connect) if answered else None,
+        waiting_ms=float(latency - connect) if answered else None,
+        receiving_ms=float(elapsed - latency) if answered else None,
+        status=_number(code) if _STATUS.fullmatch(code) else None,
+        failure=failure,
+        reason=verbatim(message) if failure and message else "",
+    )
+
+
+def _failure_kind(code: str) -> tuple[str, str]:
+    """A class of failures, or ``status`` and which."""
+    return (STATUS, code) if _STATUS.fullmatch(code) and not code.startswith("2") else (_failure_class(code), "")
 
 
 def _failure_class(code: str) -> str:

@@ -165,3 +165,14 @@ def test_numbers_beyond_all_measure_are_damage() -> None:
     results, _ = read(row() + row().replace("1,4,", f"1,{digits},") + row().replace(",10,", f",{digits},"))
     assert (results.requests, results.received_bytes) == (2, 10)
     assert results.latencies() is not None
+
+
+def test_the_slowest_requests_and_the_first_failures_are_kept() -> None:
+    rows = [row(elapsed=elapsed) for elapsed in range(40)]
+    rows += [row(elapsed=7, code="503", words="Busy", success="false"), row(elapsed=3, code="503", success="false")]
+    results, _ = read("".join(rows))
+    found = results.noted()
+    assert [record.total_ms for record in found.slowest] == [float(39 - i) for i in range(20)]
+    (failure,) = found.failures
+    assert (failure.failure, failure.status, str(failure.reason), failure.total_ms) == ("status", 503, "Busy", 7.0)
+    assert failure.sending_ms is None

@@ -58,7 +58,7 @@ class Recorder(Results):
         parser: ResponseParser | None,
         *,
         extra: bool,
-    ) -> None:
+    ) -> str:
         assert exchange.size
         assert parser is not None or transport is not None
         self.responses.append((head.status, head.body, extra))
@@ -66,6 +66,7 @@ class Recorder(Results):
             self.servers.append(parser.server)
         else:
             head.hits += 1
+        return ""
 
     def failed(self, exchange: Exchange, kind: FailureKind, reason: Message) -> None:
         assert exchange.size
