@@ -13,6 +13,7 @@ WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
 HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0  # of a chart in units of its own; the page scales it
 
 STRIP = 34.0
+LABEL, LETTER = 16.0, 6.5  # the least thickness of an area with its title on it, and the width of a letter
 BAR, LONGEST_BAR = 22.0, 0.85  # the height of a bar, and the share of the width that leaves room for its remark
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)
 
@@ -30,13 +31,17 @@ class Ink:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Curves in one frame. ``stacked``: each upon the one before. ``top``: of its axis, where that is known."""
+    """Curves in one frame. ``stacked``: each upon the one before. ``top``: of its axis, where that is known.
+    ``labelled``: an area has its title on it where it is thick enough, for those who do not see colours. ``said`` is
+    the chart in words, for those who do not see it."""
 
     title: str
     unit: str
     inks: Sequence[Ink]
     stacked: bool = False
     top: float | None = None
+    labelled: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,9 @@ def drawn(chart: Chart, axis: Axis) -> str:
         f'<output data-curve="{escape(ink.curve)}"></output></span>'
         for ink in chart.inks
     )
-    shapes = [*_grid(axis, top), *_curves(chart, axis, top), *_marks(axis, BOTTOM), _cursor(BOTTOM)]
-    return _figure(f"{chart.title}, {chart.unit}", HIGH, shapes, keys)
+    labels = _labels(chart, axis, top) if chart.labelled else ()
+    shapes = [*_grid(axis, top), *_curves(chart, axis, top), *labels, *_marks(axis, BOTTOM), _cursor(BOTTOM)]
+    return _figure(f"{chart.title}, {chart.unit}", HIGH, shapes, keys, chart.said)
 
 
 def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
@@ -104,11 +110,11 @@ def _bar_end(value: float, top: float) -> float:
     return LEFT + min(1.0, value / top) * (RIGHT - LEFT) * LONGEST_BAR
 
 
-def _figure(title: str, height: float, shapes: Sequence[str], keys: str = "") -> str:
-    name = escape(title)
+def _figure(title: str, height: float, shapes: Sequence[str], keys: str = "", said: str = "") -> str:
+    name, label = escape(title), escape(f"{title}: {said}" if said else title)
     return (
         f'<figure><figcaption><b>{name}</b>{keys}</figcaption><svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" '
-        f'role="img" aria-label="{name}">{"".join(shapes)}</svg></figure>'
+        f'role="img" aria-label="{label}">{"".join(shapes)}</svg></figure>'
     )
 
 
@@ -163,6 +169,21 @@ def _curves(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
                 yield f'<circle class="dot" {style} cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.6"/>'
             else:
                 yield f'<path class="{kind}" {style} d="{_path(points)}"/>'
+
+
+def _labels(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
+    """The title of each area in the middle of its longest stretch that is thick enough, if there is room for it."""
+    below = [0.0] * len(axis.times)
+    for ink in chart.inks if axis.times else ():
+        above = [base + (value or 0.0) for base, value in zip(below, ink.values, strict=True)]
+        thick = [_y(low, top) - _y(high, top) >= LABEL or None for low, high in zip(below, above, strict=True)]
+        points = max(_stretches(thick), key=len, default=[0])
+        start, end = axis.x(axis.times[points[0]]), axis.x(axis.times[points[-1]])
+        if end - start > LETTER * len(ink.title):
+            place = points[len(points) // 2]
+            x, y = (start + end) / 2, (_y(below[place], top) + _y(above[place], top)) / 2 + 4
+            yield f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(ink.title)}</text>'
+        below = above
 
 
 def _stretches(values: Sequence[float | None]) -> Iterator[list[int]]:

@@ -7,16 +7,20 @@ from html import escape
 from importlib.resources import files
 
 from loadtop.analysis.statistic import Json
+from loadtop.analysis.totals.series import BREAKDOWN, MEAN_MS, UNEXPLAINED_MS, part_series
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
-from loadtop.i18n import Translatable, language, plain, tr
+from loadtop.i18n import Translatable, figure, language, plain, tr
 from loadtop.rates.metrics import sum_known
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, strip
-from loadtop.reports.tables import Table, limit_of, model_of, shape, tables, title, verdict
+from loadtop.reports.tables import Table, limit_of, model_of, place_title, shape, tables, title, verdict
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
 
+PART_COLOURS = ("a", "b", "c", "e", "d")  # of the largest parts of the time of a request
+OTHER_PARTS: Translatable = "other parts"
+NOT_EXPLAINED: Translatable = "not explained"
 MOST_MARKS = 500  # that are drawn, in each chart: more would hide it. The table has all
 
 HELP = "Point at a chart or focus it with Tab: ← → move, v and m jump to the next limit or mark, Esc leaves."
@@ -107,9 +111,38 @@ def _charts(result: RunResult) -> Iterator[Chart]:
         times = (("p50_peak", "median", "e"), ("p95_peak", "95 %", "b"), ("p99_peak", "99 %", "d"))
         found.append(Chart(tr("Requests"), tr("per second"), _inks(result, LOAD, rates)))
         found.append(Chart(tr("Response time"), "ms", _inks(result, LOAD, times)))
+        found.append(_breakdown_chart(result))
     for host in result.roles:
         found += _host_charts(result, host)
     yield from (chart for chart in found if chart.inks)
+
+
+def _breakdown_chart(result: RunResult) -> Chart:
+    """The parts of the mean time, each upon the one before: those that were largest under the main verdict at the
+    bottom, then all others, and what remains unexplained."""
+    series, found = result.series, result.summary["breakdown"]
+    known: list[Json] = [] if found is None or found["parts"] is None else found["parts"]
+    parts = [part for part in known if part["ms"]][: len(PART_COLOURS)]
+    names = [part_series(part["part"], part["host"], part["name"]) for part in parts]
+    shown = [series.of(BREAKDOWN, name) for name in names]
+    rest = [None if each is None else max(0.0, each) for each in series.of(BREAKDOWN, UNEXPLAINED_MS)]
+    columns = zip(series.of(BREAKDOWN, MEAN_MS), series.of(BREAKDOWN, UNEXPLAINED_MS), *shown, strict=True)
+    others = [
+        None if mean is None else max(0.0, mean - (unexplained or 0.0) - sum(value or 0.0 for value in values))
+        for mean, unexplained, *values in columns
+    ]
+    inks = [
+        Ink(f"{BREAKDOWN}-{number}", place_title(part), values, colour)
+        for number, (part, values, colour) in enumerate(zip(parts, shown, PART_COLOURS, strict=False))
+        if any(values)
+    ]
+    inks += [
+        Ink(f"{BREAKDOWN}-{called}", tr(called), values, colour)
+        for called, values, colour in ((OTHER_PARTS, others, "dim"), (NOT_EXPLAINED, rest, "rule"))
+        if inks and any(values)
+    ]
+    said = ", ".join(f"{place_title(part)} {figure(round(part['ms'], 1))} ms" for part in parts)
+    return Chart(tr("Where the time of a request goes"), "ms", inks, stacked=True, labelled=True, said=said)
 
 
 def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:

@@ -9,6 +9,7 @@ from math import isnan, nan
 from loadtop.analysis.statistic import Statistic
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import counts
+from loadtop.diagnosis.breakdown import Breakdown, Part
 from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import RULE_METRICS
@@ -29,10 +30,21 @@ PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}  # the greates
 CHARTED = {line.name: line.read for kind in KINDS for chart in kind.charts for line in chart.lines}
 """Series of a machine's servers that are only drawn."""
 
+BREAKDOWN = "time of a request"
+"""Of what the series are that :func:`part_series` names, with those of the mean time (:data:`MEAN_MS`) and of what
+remains unexplained (:data:`UNEXPLAINED_MS`)."""
+MEAN_MS, UNEXPLAINED_MS = "mean_ms", "unexplained_ms"
+MOST_PARTS = 64  # series of parts that are kept: locks and addresses may be new in each interval
+
 _METRICS = {metric.name: metric.read for metric in RULE_METRICS}
 _READ = _METRICS | {peak: _METRICS[name] for peak, name in PEAKS.items()}
 
 _GREATEST = (1 << 63) - 1
+
+
+def part_series(part: str, host: str | None, name: str | None) -> str:
+    """The name of the series of one part of the breakdown, in ms."""
+    return "\t".join((part, host or "", name or ""))
 
 
 @dataclass(slots=True)
@@ -43,7 +55,8 @@ class Series:
 
     ``at`` are the ends of the points in seconds of the session; ``loaded`` says in which of them load ran, without
     warm-up. ``began`` is when load began, ``ended`` whether its end is in the series; ``loads`` is what ran in each
-    step (``c=20``, ``50/s``). ``values`` are listed by :data:`LOAD` or machine, and by the metric's name.
+    step (``c=20``, ``50/s``). ``values`` are listed by :data:`LOAD`, :data:`BREAKDOWN` or machine, and by the metric's
+    name.
     """
 
     began: float = 0.0
@@ -78,6 +91,7 @@ class SeriesTotals:
         self._values = defaultdict[str, dict[str, "array[float]"]](dict)
         self._most = POINTS
         self._newest = defaultdict[Key, Statistic](Statistic)  # what is in the newest point
+        self._parts: dict[str, Part] = {}  # series of the breakdown
         self._before: LoadSample | None = None
         self._seconds = 0.0  # how long load ran in the newest interval
 
@@ -150,12 +164,31 @@ class SeriesTotals:
                 self._put((LOAD, name), read(snapshot.measured), weight)
             rates = snapshot.measured.load_rates
             self._put((LOAD, "failed_s"), None if rates is None else rates.failed, weight)
+        if snapshot.breakdown is not None:
+            self._read_breakdown(snapshot.breakdown, weight)
         for host in snapshot.measured.hosts:
             if host.rates is not None:
                 for known in HOST_METRICS:
                     self._put((host.name, known.name), known.read(host), weight)
                 for name, chart in CHARTED.items():
                     self._put((host.name, name), chart(host.rates), weight)
+
+    def _read_breakdown(self, found: Breakdown, weight: float) -> None:
+        """A part that is missing in an interval took no time there, unless it was not measured."""
+        if found.shares is None:
+            return
+        self._put((BREAKDOWN, MEAN_MS), found.mean_ms, weight)
+        self._put((BREAKDOWN, UNEXPLAINED_MS), found.unexplained_ms, weight)
+        unknown = {share.part for share in found.shares if share.ms is None}
+        now = {part_series(share.part, share.host, share.name): share for share in found.shares if share.ms is not None}
+        for name, share in now.items():
+            if name not in self._parts and len(self._parts) < MOST_PARTS:
+                self._parts[name] = share.part
+                before = self._values[BREAKDOWN][MEAN_MS]
+                self._values[BREAKDOWN][name] = array("d", (nan if isnan(mean) else 0.0 for mean in before))
+        for name, part in self._parts.items():
+            if part not in unknown:
+                self._put((BREAKDOWN, name), now[name].ms if name in now else 0.0, weight)
 
     def _put(self, key: Key, value: float | None, weight: float) -> None:
         if value is None or isnan(value) or not weight:

@@ -8,9 +8,18 @@ import pytest
 
 from loadtop.analysis.comparison import Run, compare
 from loadtop.analysis.totals import series
-from loadtop.analysis.totals.series import Series, SeriesTotals
+from loadtop.analysis.totals.series import (
+    BREAKDOWN,
+    MEAN_MS,
+    MOST_PARTS,
+    UNEXPLAINED_MS,
+    Series,
+    SeriesTotals,
+    part_series,
+)
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.totals import Totals
+from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from tests.unit.recording.made import moments
@@ -53,6 +62,36 @@ def _series(snapshots: list[Snapshot]) -> Series:
 def test_a_short_test_is_kept_as_it_is(snapshot: Snapshot) -> None:
     found = _series(_moments(snapshot, 100, float))
     assert (found.width, list(found.of(*RPS))) == (1, list(range(100)))
+
+
+def test_the_parts_of_the_time_of_a_request_are_kept_as_series(snapshot: Snapshot) -> None:
+    """A part that is missing took no time; one that was not measured has no value."""
+    database, cpu = part_series("dependency", "web1", "10.0.0.5:3306"), part_series("cpu", "web1", "apache")
+    shares: list[tuple[Share, ...] | None] = [
+        (Share(Part.CPU, "web1", "apache", 5.0),),
+        (Share(Part.CPU, "web1", "apache", 6.0), Share(Part.DEPENDENCY, "web1", "10.0.0.5:3306", 30.0)),
+        (Share(Part.CPU, "web1", "apache", 7.0),),
+        (Share(Part.CPU, None, None, None),),
+        None,
+    ]
+    found = _series(
+        [
+            replace(each, breakdown=Breakdown(10, 40.0, its))
+            for each, its in zip(_moments(snapshot, len(shares), float), shares, strict=True)
+        ]
+    )
+    assert found.of(BREAKDOWN, cpu) == [5.0, 6.0, 7.0, None, None]
+    assert found.of(BREAKDOWN, database) == [0.0, 30.0, 0.0, 0.0, None]
+    assert found.of(BREAKDOWN, MEAN_MS) == [40.0, 40.0, 40.0, 40.0, None]
+    assert found.of(BREAKDOWN, UNEXPLAINED_MS) == [35.0, 4.0, 33.0, 40.0, None]
+
+
+def test_the_series_of_parts_are_bounded(snapshot: Snapshot) -> None:
+    """There may be a lock of a new file in each interval."""
+    locks = (Breakdown(1, 9.0, (Share(Part.LOCK, "web1", f"/{number}", 9.0),)) for number in range(2 * MOST_PARTS))
+    moments = _moments(snapshot, 2 * MOST_PARTS, float)
+    found = _series([replace(each, breakdown=lock) for each, lock in zip(moments, locks, strict=True)])
+    assert len(found.values[BREAKDOWN]) == MOST_PARTS + 2
 
 
 def test_an_interval_that_the_end_of_the_load_cuts_short_goes_into_the_point_before(snapshot: Snapshot) -> None:

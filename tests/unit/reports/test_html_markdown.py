@@ -11,6 +11,7 @@ from loadtop.analysis.totals import series as series_module
 from loadtop.analysis.totals.series import POINTS, SeriesTotals
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
 from loadtop.analysis.totals.totals import MOST_MARKS, RunResult, Totals
+from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.i18n import verbatim
 from loadtop.model import Latencies
 from loadtop.model.histogram import distribution
@@ -180,6 +181,24 @@ def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], mo
     assert data.counts == [1, 2, 2, 1]
     assert data.of(LOAD, "p50") == [1.0, 2.0, 5.0, None]
     assert data.of(LOAD, "p50_peak") == [1.0, 3.0, 5.0, None]
+
+
+def test_the_parts_of_the_time_of_a_request_are_areas_with_their_names(snapshots: list[Snapshot]) -> None:
+    """The largest at the bottom; the rest is told apart from what was not listed. All of it is in words as well."""
+    totals = Totals("http://web1/")
+    for number, snapshot in enumerate(snapshots):
+        asked = Share(Part.DEPENDENCY, "web1", "10.0.0.5:3306", 20.0 + number % 3, HOSTILE)
+        small = [Share(Part.CPU, "web1", f"group {each}", 2.0) for each in range(6)]
+        totals.add(replace(snapshot, breakdown=Breakdown(50, 60.0, (asked, *small))))
+    page = html(totals.result())
+    Page().feed(page)
+    assert HOSTILE not in page
+    (figure,) = re.findall(r"<figure><figcaption><b>Where the time of a request goes, ms.*?</figure>", page)
+    keys = re.findall(r'class="key"[^>]*>(.*?) <output', figure)
+    assert (keys[0][:5], keys[-2:], len(keys)) == ("asks ", ["other parts", "not explained"], 7)
+    assert figure.count('class="area"') == 7
+    assert re.search(r'aria-label="Where the time of a request goes, ms: asks .* 10.0.0.5:3306 21 ms, on CPU', figure)
+    assert "10.0.0.5:3306</text>" in figure
 
 
 def test_reports_are_in_the_language_spoken(result: RunResult, japanese: None) -> None:  # noqa: ARG001 (the language)
