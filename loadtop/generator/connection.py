@@ -74,6 +74,7 @@ class Connection(asyncio.Protocol):
     connect_time: int = 0
     sent: int = 0
     first_byte: int = 0
+    trace_id: bytes = b""
     remaining: int = 0
     notable: NotableRequests = field(init=False)
     _record: Callable[[int], None] = field(init=False)
@@ -108,7 +109,14 @@ class Connection(asyncio.Protocol):
 
     def send(self, at: int) -> None:
         self.expect_response(at, fast=self.used and self.source.fast_path and not self.surplus)
-        self._write(self.exchange.request)
+        self._write(self.request_to_send())
+
+    def request_to_send(self) -> bytes:
+        """The bytes of the request that is sent now."""
+        exchange = self.exchange
+        if exchange.traced:
+            self.trace_id = exchange.renew()
+        return exchange.request
 
     def expect_response(self, at: int, *, fast: bool) -> None:
         self.sent = at
@@ -244,7 +252,8 @@ class Connection(asyncio.Protocol):
         shown = b""
         if self.notable.keeps_heads:
             shown = self.exchange.head_bytes(head) if parser is None else parser.head
-        return Noted(self.exchange, self.started, self.connect_time, self.sent, self.first_byte, at, head.status, shown)
+        times = self.started, self.connect_time, self.sent, self.first_byte, at
+        return Noted(self.exchange, *times, head.status, shown, self.trace_id)
 
     def fail(self, kind: FailureKind, reason: Message, state: int | None = None) -> None:
         """The request has failed, in this state of the connection (default: the present one)."""
@@ -257,7 +266,8 @@ class Connection(asyncio.Protocol):
         sent = None if state == CONNECTING else self.started if state == FAST and self.used else self.sent
         first_byte = self.first_byte if state in (READING_BODY, PARSING) else None
         times = self.started, self.connect_time, sent, first_byte, perf_counter_ns()
-        self.notable.add_failure(Noted(self.exchange, *times, failure=kind, reason=reason))
+        trace_id = b"" if sent is None else self.trace_id
+        self.notable.add_failure(Noted(self.exchange, *times, trace_id=trace_id, failure=kind, reason=reason))
 
     def abort(self) -> None:
         """Give the transport up; ``connection_lost`` follows."""

@@ -7,10 +7,11 @@ parsed head are remembered. A response that begins with the same bytes means the
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import getrandbits
 
 import httptools
 
-from loadtop.generator.plan import Origin, Target
+from loadtop.generator.plan import NO_TRACE, Origin, Target
 from loadtop.i18n import MessageError, verbatim
 
 MAX_HEADS = 1024  # learnt heads after which all are forgotten
@@ -48,12 +49,14 @@ class Exchange:
     """A target prepared for sending: the request's bytes, and the response heads learnt so far.
 
     The head that is expected next is also in ``prefix`` and ``head``. ``expected_body`` is the length of the first 2xx
-    body. With ``learns=False`` every response is parsed.
+    body. With ``learns=False`` every response is parsed. ``traced``: there is a ``traceparent`` header in the request,
+    which is renewed before each use.
     """
 
     target: Target
     request: bytes
     learns: bool = True
+    traced: bool = False
     origin: Origin = field(init=False)
     size: int = field(init=False)
     is_head: bool = field(init=False)
@@ -62,11 +65,23 @@ class Exchange:
     lengths: tuple[int, ...] = ()
     prefix: bytes = b"\0"
     head: Head = NO_HEAD
+    _around_trace: tuple[bytes, bytes] = (b"", b"")
 
     def __post_init__(self) -> None:
+        if self.traced:
+            before, _, after = self.request.partition(NO_TRACE)
+            self._around_trace = before, after
         self.origin = self.target.origin
         self.size = len(self.request)
         self.is_head = self.target.method == "HEAD"
+
+    def renew(self) -> bytes:
+        """Put a new random ``traceparent`` (W3C Trace Context, level 1) into the request; return its trace id."""
+        digits = b"%048x" % getrandbits(192)
+        trace_id = digits[:32]
+        before, after = self._around_trace
+        self.request = b"%b00-%b-%b-01%b" % (before, trace_id, digits[32:], after)
+        return trace_id
 
     def find(self, data: bytes) -> Head | None:
         """Return the learnt head that ``data`` begins with."""

@@ -83,8 +83,9 @@ class ClosedModel(LoadModel):
 
     def __init__(self, connections: Connections, mix: TargetMix, left: int) -> None:
         super().__init__(connections, mix, left)
-        # The fast path does not record single requests, so a request log needs the full path.
-        self.fast_path = self.fast_path_possible = mix.only is not None and connections.results.request_log is None
+        # The fast path sends the same bytes again, and does not record single requests for a log.
+        same = mix.only is not None and not mix.only.traced
+        self.fast_path = self.fast_path_possible = same and connections.results.request_log is None
 
     def next_request(self, connection: Connection, at: int) -> None:
         if self.left > 0 and not connection.surplus:

@@ -38,7 +38,7 @@ class Noted(NamedTuple):
     ended: int
     status: int = 0
     head: bytes = b""
-    trace_id: str = ""
+    trace_id: bytes = b""
     failure: str = ""
     reason: Text = ""
 
@@ -110,7 +110,7 @@ class NotableRequests:
             status=request.status or None,
             failure=request.failure,
             reason=request.reason,
-            trace_id=request.trace_id,
+            trace_id=request.trace_id.decode(),
             request_head=_lines(exchange.request, header_without_secrets) if self.keeps_heads else "",
             response_head=_lines(request.head, url_without_secrets) if self.keeps_heads else "",
         )

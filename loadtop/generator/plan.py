@@ -27,6 +27,10 @@ _ANY_BYTE = "surrogateescape"  # the command line need not be UTF-8; its bytes a
 _Number = TypeVar("_Number", int, float)
 
 
+NO_TRACE = b"00-00000000000000000000000000000000-0000000000000000-00"
+"""The value of a ``traceparent`` header that each request replaces; it is not valid itself."""
+
+
 class PlanError(MessageError, ValueError):
     """The load cannot be run as requested; the message is one line and names the fix."""
 
@@ -199,7 +203,8 @@ class Plan:
     ``any_length`` accepts bodies of differing length; ``keep_going`` goes on when the server cannot be reached any
     more. The first ``warmup_s`` seconds are left out of every counter. ``bind`` is a local address; ``socket_buffer``
     is the size of send and receive buffers in bytes. ``more_workers`` adds worker processes while one is busy and
-    cores are idle. ``verbosity`` is ab's -v: from 2 on, requests and responses are printed.
+    cores are idle. ``verbosity`` is ab's -v: from 2 on, requests and responses are printed. ``traceparent`` sends a
+    header of that name with a new trace id in each request.
     """
 
     targets: tuple[Target, ...]
@@ -217,6 +222,7 @@ class Plan:
     bind: str | None = None
     socket_buffer: int | None = None
     verbosity: int = 0
+    traceparent: bool = False
     tls: TlsOptions = field(default_factory=TlsOptions)
 
     def __post_init__(self) -> None:
@@ -284,6 +290,8 @@ def request_bytes(target: Target, plan: Plan) -> bytes:
         defaults.append(("Content-Type", "text/plain"))
     headers = [(name, value) for name, value in defaults if name.lower() not in given]
     headers += [(name, value) for name, value in target.headers if name.lower() != "cookie"]
+    if plan.traceparent:
+        headers.append(("traceparent", NO_TRACE.decode()))
     cookies = "; ".join(value for name, value in target.headers if name.lower() == "cookie")
     if cookies:
         headers.append(("Cookie", cookies))

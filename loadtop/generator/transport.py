@@ -90,7 +90,7 @@ class SocketTransport(asyncio.Transport):
                 connected = perf_counter_ns()
                 exchange = connection.exchange
                 try:
-                    sent = sock.send(exchange.request)
+                    sent = sock.send(connection.request_to_send())
                 except BlockingIOError:
                     pass
                 else:
@@ -218,7 +218,7 @@ class SocketTransport(asyncio.Transport):
             self._selector.rewatch(self._number, _INPUT_EDGE)
             self._phase = _OPEN
             self._connected(perf_counter_ns())
-            self.write(self._connection.exchange.request)
+            self.write(self._connection.request_to_send())
         return False
 
     def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:

@@ -72,7 +72,9 @@ class LoadRunner:
         self._file_limit = raise_file_limit()
         self._port_limit = local_ports()
         learns = plan.verbosity < VERBOSE_HEADS
-        self._exchanges = tuple(Exchange(each, request_bytes(each, plan), learns) for each in plan.targets)
+        self._exchanges = tuple(
+            Exchange(each, request_bytes(each, plan), learns, plan.traceparent) for each in plan.targets
+        )
         first_connected = partial(loop.call_soon, self._send_due)
         self._results = Results(plan, self._exchanges, first_connected, self._fail, request_log)
         self._connections = Connections(plan, self._results, loop, self._check_step_end)

@@ -59,7 +59,7 @@ def lines(load: LoadSample | None) -> Iterator[str]:
         yield tr("Slowest requests in ms (began at, UTC)")
         heads = "".join(f"{tr(name):>10}" for name in PHASES)
         yield f"  {'':12} {tr('total'):>9}{heads}  {tr('status')}"
-        one = len({(each.method, each.url) for each in found.slowest}) == 1 and not found.slowest[0].trace_id
+        one = len({called(each) for each in found.slowest}) == 1
         for record in found.slowest[:SHORT]:
             total, *phases = times_of(record)
             times = f"{total:>9}{''.join(f'{time:>10}' for time in phases)}"

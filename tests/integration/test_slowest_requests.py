@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
+
+import pytest
 
 from tests.loads.program import loadtop, summary_of
 from tests.loads.scripted import OK, read_request, scripted
@@ -79,3 +82,20 @@ async def test_the_warm_up_is_left_out() -> None:
     assert len(load["slowest"]) == 20
     assert load["slowest"][0]["total_ms"] == load["latency_ms"]["max"] < 200
     assert load["first_failures"] == []
+
+
+@pytest.mark.parametrize("words", [("-k",), (), ("-k", "--rate", "200"), ("-p", "BODY")])
+async def test_each_request_has_a_trace_id_and_the_slowest_name_theirs(words: tuple[str, ...], tmp_path: Path) -> None:
+    body = tmp_path / "body"
+    body.write_bytes(bytes(50_000))
+    given = [str(body) if word == "BODY" else word for word in words]
+    async with scripted(pause_s=0.002) as server:
+        words = ("-q", "--no-record", "--traceparent", "-n", "100", "-c", "5", "--workers", "2", "--json", "-")
+        done = await asyncio.to_thread(loadtop, *words, *given, server.url)
+    heads = b"".join(server.heads).decode()
+    traces = re.findall(r"^traceparent: 00-([0-9a-f]{32})-([0-9a-f]{16})-01\r$", heads, re.MULTILINE)
+    assert len(traces) == len(set(traces)) == 100
+    assert all(int(trace_id, 16) and int(parent_id, 16) for trace_id, parent_id in traces)
+    slowest = [each["trace_id"] for each in summary_of(done.stdout)["load"]["slowest"]]
+    assert len(set(slowest)) == 20
+    assert set(slowest) <= {trace_id for trace_id, _ in traces}

@@ -115,6 +115,8 @@ ROOT = Path(__file__).parents[2]
         ("-I", ["-I needs", "https"]),
         ("--insecure", ["--insecure needs", "https"]),
         ("-I --insecure -f ALL", ["-f, -I, --insecure need", "https"]),
+        ("--traceparent -H 'traceparent: x'", ["--traceparent", "-H 'traceparent: ...'"]),
+        ("--engine locust --traceparent", ["--traceparent does not work with --engine locust"]),
         # Rules and machines
         ("--fail-if 'p99>500'", ["p99>500ms"]),
         ("--fail-if 'p9>5ms'", ["did you mean"]),

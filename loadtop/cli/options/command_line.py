@@ -244,6 +244,7 @@ def _plan(options: Options) -> Plan:
         workers=options.workers or 1,
         more_workers=options.workers == 0,
         verbosity=options.verbosity,
+        traceparent=options.traceparent,
         proxy=_proxy(options),
         bind=options.bind,
         socket_buffer=options.buffer,
@@ -397,6 +398,8 @@ def _check_headers(options: Options) -> None:
     ):
         if value is not None and header in dict(given):
             raise PlanError(_CONTRADICTION, option=option, other=f"-H '{header.title()}: ...'")
+    if options.traceparent and "traceparent" in dict(given):
+        raise PlanError(_CONTRADICTION, option="--traceparent", other="-H 'traceparent: ...'")
     asked = ",".join(value for name, value in given if name == "connection")
     tokens = {token.strip().lower() for token in asked.split(",")}  # RFC 9110 section 7.6.1
     if options.keepalive and "close" in tokens:

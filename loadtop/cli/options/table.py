@@ -178,6 +178,8 @@ class Options:
     cookie: list[str] = _replaced("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable",
         repeatable=True)
     auth: str | None = _replaced("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file")
+    traceparent: bool = REQUESTS.option("--traceparent", "", "send a traceparent header with a new trace id each time",
+        refused=BUILTIN_ONLY)
     any_length: bool = REQUESTS.option("-l --any-length", "", "accept bodies that differ in length")
     timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE,
         default=30.0)

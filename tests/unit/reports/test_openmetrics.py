@@ -1,11 +1,15 @@
 """Live metrics, read by the parser of Prometheus' own client."""
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.openmetrics import parser
 
+from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS, TIMES_OF_REQUESTS
 from loadtop.reports.openmetrics import openmetrics
@@ -13,6 +17,7 @@ from loadtop.servers.registry import HOST_METRICS
 from tests.unit.known import known
 from tests.unit.recording.made import moments
 
+DASHBOARD = Path(__file__).parents[3] / "docs" / "grafana.json"
 HOSTILE = 'a"b\\c\nd\x1b[31m\u202e # EOF'
 
 
@@ -64,3 +69,20 @@ def test_a_hostile_name_stays_in_its_label(snapshot: Snapshot) -> None:
     ((_, labels),) = [place for place in found if place[0] == "loadtop_verdict"]
     assert dict(labels)["host"].startswith('a"b')
     assert all(text.isprintable() for _, labels in found for _, text in labels)
+
+
+def test_the_dashboard_asks_for_metrics_that_exist() -> None:
+    snapshot = next(each for each in moments(60) if _read("rps", each) is not None)
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    load = replace(known(snapshot.load), rate=50.0)
+    measured = replace(snapshot.measured, frame=replace(snapshot.measured.frame, load=load))
+    shares = Breakdown(100, 10.0, (Share(Part.CPU, "web1", "apache", 8.0),))
+    text = openmetrics(replace(snapshot, measured=measured, breakdown=shares), "http://web1/")
+    found = samples(text)
+    parts = {dict(labels)["part"]: value for (name, labels), value in found.items() if name == "loadtop_breakdown_ms"}
+    assert parts == {"cpu": 8.0, "unexplained": 2.0}
+    names = {name for name, _ in found} | {f"loadtop_{each.name.replace('.', '_')}" for each in HOST_METRICS}
+    targets = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked = {name for expression in targets for name in re.findall(r"loadtop_\w+", expression)}
+    assert asked - names == set()
+    assert {"loadtop_verdict", "loadtop_breakdown_ms", "loadtop_load_latency_ms", "loadtop_cpu_user"} <= asked
