@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, TypeVar
 
-from collectors.machine import FOREIGN, Missing, Texts, Wanted, lines_of
+from collectors.machine import FOREIGN, Missing, Texts, Wanted, batches, lines_of
 from loadtop.i18n import Message
 
 MOST_FILES = 300  # no server has more; a directory that includes itself ends here
@@ -28,7 +28,6 @@ MOST_ENTRIES = 5000
 FILE_BYTES = 1 << 18
 LINE_LENGTH = 4096  # what is beyond that is cut off; lines of a configuration are hardly longer
 _LISTING_BYTES = 1 << 17
-_BATCH = 8  # files or directories asked for at once: a far machine answers within its limits of time and size
 _PATH_LENGTH = 1024
 _DEPTH = 8
 _ARGUMENTS = 4096
@@ -128,7 +127,7 @@ class _Found:
             new |= dict.fromkeys(path for path in self.meant[pattern] if path not in self.files)
         paths = list(new)[: MOST_FILES - len(self.files)]
         included: dict[str, None] = {}
-        for batch in _batches(paths):
+        for batch in batches(paths):
             texts = await self._machine.texts(map(config_file, batch))
             for path in batch:
                 self._take(path, texts[path])
@@ -158,7 +157,7 @@ class _Found:
     async def _listed(self, directories: Sequence[str]) -> list[str]:
         """What is in these directories."""
         found: list[str] = []
-        for batch in _batches(directories[: self._directories]):
+        for batch in batches(directories[: self._directories]):
             self._directories -= len(batch)
             listings = await self._machine.texts(Wanted(f"{path}/", _LISTING_BYTES) for path in batch)
             for path in batch:
@@ -191,10 +190,6 @@ class _Found:
         for pattern in patterns:
             add(pattern)
         return lines
-
-
-def _batches(paths: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH))
 
 
 def entries(directory: str, listing: str | Missing, most: int = MOST_ENTRIES) -> list[str]:

@@ -35,14 +35,15 @@ class DatabaseCollector(ServerCollector[R]):
         return next((error for error in refused if isinstance(error, AbsentError)), refused[-1])
 
     async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
-        return [await self._candidates(pid) for pid in servers]
+        listening = await self.machine.listening(servers)
+        return [await self._candidates(pid, listening.get(pid, ())) for pid in servers]
 
-    async def _candidates(self, pid: int) -> Candidates:
+    async def _candidates(self, pid: int, places: Sequence[Endpoint]) -> Candidates:
         view = await view_of(self.machine, pid)
         if view.own_network:
             return (), self._unreachable
         # Where it listens may be hidden from this user; then it is asked at the usual port.
-        places = await self.machine.listening(pid) or (Endpoint("127.0.0.1", self.port),)
+        places = places or (Endpoint("127.0.0.1", self.port),)
         usual_first = sorted(places, key=lambda place: (place.port != self.port, place.address != "127.0.0.1"))
         found = [str(Endpoint(_LOOPBACK.get(place.address, place.address), place.port)) for place in usual_first]
         return (*self.sockets, *dict.fromkeys(found))[:_MOST_CANDIDATES], None

@@ -1,7 +1,7 @@
 """A machine near or far: how its files and pages are read, and how it is sampled."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -11,6 +11,8 @@ from loadtop.i18n import Message, Text, Translatable, verbatim
 from loadtop.model import Cause, HostSample, Outcome, State
 
 T = TypeVar("T")
+
+_BATCH = 8
 
 LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as long, whatever a machine prints
 IDLE_EVERY = 5  # processes that sleep are read once in so many samples
@@ -86,6 +88,11 @@ FOREIGN = Missing(FOREIGN_PROCESS)
 def lines_of(text: str | Missing | None) -> list[str]:
     """Without line ends; none where there is no text."""
     return text.splitlines() if isinstance(text, str) else []
+
+
+def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """So many files or directories at once that a far machine answers within its limits of time and size."""
+    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +252,8 @@ class Machine(Texts, Connection, Protocol):
         """A process and those that it descends from, but for the first of the machine; nothing where it has ended."""
         ...
 
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
-        """Where a process listens, as far as that may be read."""
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        """Where each of these processes listens; without those that listen nowhere, or where that may not be read."""
         ...
 
     def follow(self, path: str) -> None:

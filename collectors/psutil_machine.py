@@ -6,7 +6,7 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
@@ -59,8 +59,10 @@ class PsutilMachine:
         reading = Reading(sample.at, {}, self._page_kb, stats, frozenset(stats), own=frozenset((os.getpid(),)))
         return replace(sample, processes=self._table.update(reading))
 
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
-        return await asyncio.get_running_loop().run_in_executor(self._reader, _listening, pid)
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        loop = asyncio.get_running_loop()
+        found = {pid: await loop.run_in_executor(self._reader, _listening, pid) for pid in pids}
+        return {pid: places for pid, places in found.items() if places}
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         loop = asyncio.get_running_loop()

@@ -17,6 +17,8 @@ from collectors.under_test import UnderTest
 from loadtop.i18n import Message, Translatable
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State
 
+MOST_ASKED = 60  # pages that one search asks for: anyone can start processes with the name of a server
+
 R = TypeVar("R", bound=ServerReading)
 
 Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]  # where a server's page may be, or why it has none
@@ -175,10 +177,11 @@ class ServerCollector(Generic[R]):
         urls: list[str] = []
         problems: list[ReadError] = []
         followed = {page.url for page in self.pages}  # one that falls silent may have every worker busy
+        asked = iter(range(MOST_ASKED))
         try:
             for candidates, otherwise in await self.candidates(servers):
                 refused: list[ReadError] = []
-                for url in candidates:
+                for url, _ in zip(candidates, asked, strict=False):
                     problem = await self.problem_of(url)
                     if problem is None or (url in followed and isinstance(problem, SilentError)):
                         urls.append(url)

@@ -98,8 +98,7 @@ class UnderTest:
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
         its = frozenset(pid for pid, server in self._servers.items() if server.kind is kind)
         try:
-            for pid, server in list(self._servers.items()):  # a page may be missing because this has changed
-                server.endpoints = await _endpoints(self._machine, pid, server)
+            await self._locate(self._servers)  # a page may be missing because this has changed
             chosen, direct = await self._chosen()
         except TransportError:
             chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())
@@ -140,13 +139,21 @@ class UnderTest:
         kinds = {pid: kind for kind in self._web for pid in self._machine.servers(kind.group)}
         self._servers = {pid: server for pid, server in self._servers.items() if pid in servers}
         try:
-            for pid in sorted(servers, key=lambda pid: pid in self._servers):
-                self._servers[pid] = await _read(self._machine, kinds[pid], pid)
+            found = {pid: await _read(self._machine, kinds[pid], pid) for pid in servers}
+            await self._locate(found)
+            self._servers = found
             await self._place()
         except TransportError:
             return  # the machine's own samples say so
         finally:
             self._looked.set()
+
+    async def _locate(self, servers: Mapping[int, Server]) -> None:
+        """Learn where servers listen, from their configuration where their sockets may not be read."""
+        places = await self._machine.listening([pid for pid, server in servers.items() if not server.own_network])
+        for pid, server in servers.items():
+            if not server.own_network:
+                server.endpoints = places.get(pid) or server.kind.listening(server.config)
 
     async def _place(self) -> None:
         if self.target_urls:
@@ -233,13 +240,7 @@ async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | N
 async def _read(machine: Machine, kind: Kind, pid: int) -> Server:
     view = await view_of(machine, pid)
     config = await kind.configuration(view, view.command)
-    server = Server(kind, (), config, view.own_network)
-    server.endpoints = await _endpoints(machine, pid, server)
-    return server
-
-
-async def _endpoints(machine: Machine, pid: int, server: Server) -> tuple[Endpoint, ...]:
-    return () if server.own_network else await machine.listening(pid) or server.kind.listening(server.config)
+    return Server(kind, (), config, view.own_network)
 
 
 def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str] | None]) -> frozenset[int]:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import configuration
 from collectors.kind import Kind
-from collectors.machine import Page
+from collectors.machine import Endpoint, Page
 from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from collectors.server_collector import Candidates, ServerCollector
 from collectors.under_test import configuration_of
@@ -94,9 +94,10 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         return tuple(found.values())
 
     async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
-        return [await self._candidates(pid) for pid in servers]
+        listening = await self.machine.listening(servers)
+        return [await self._candidates(pid, listening.get(pid, ())) for pid in servers]
 
-    async def _candidates(self, pid: int) -> Candidates:
+    async def _candidates(self, pid: int, places: Sequence[Endpoint]) -> Candidates:
         config = await configuration_of(self.machine, self.kind, pid)
         if config is None:
             hidden = AbsentError(
@@ -110,8 +111,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
                 fix=FIX,
             )
             return configuration.parse(config.lines)[:_CANDIDATES], lacking
-        ports = [endpoint.port for endpoint in await self.machine.listening(pid)]
-        pages = [self.status_url(f"http://127.0.0.1:{port}{path}") for port in ports for path in _USUAL]
+        pages = [self.status_url(f"http://127.0.0.1:{place.port}{path}") for place in places for path in _USUAL]
         refused = config.problem()
         why = (
             Message("cannot read its configuration ({refused})", refused=refused)

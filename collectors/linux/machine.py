@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from collectors.errors import ParseError
 from collectors.kind import Kind
@@ -11,7 +11,7 @@ from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.core_speeds import CoreSpeeds
 from collectors.linux.processes import ProcessTable
 from collectors.linux.queueing import Shaping
-from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, lines_of
+from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, batches, lines_of
 from collectors.parsing import excerpt
 from collectors.routing import OWN_ADDRESSES, own_addresses, shown_addresses
 from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network, Role
@@ -68,16 +68,24 @@ class LinuxMachine:
             reading = await self._transport.read(request)
         return self._parse(reading, began)
 
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
-        links = f"/proc/{pid}/fd/"
-        texts = await self.texts((Wanted(links), *sockets.TABLES))
-        inodes = {line[8:-1] for line in lines_of(texts[links]) if line.startswith("socket:[")}
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        if not pids:
+            return {}
+        texts = await self.texts(sockets.TABLES)  # once for all: the kernel goes through all its sockets for them
         tables = (text for wanted in sockets.TABLES if isinstance(text := texts[wanted.path], str))
         try:
             listeners = [socket for table in tables for socket in sockets.parse_table(table)]
         except ParseError:
-            return ()
-        return tuple(Endpoint(socket.address, socket.port) for socket in listeners if str(socket.inode) in inodes)
+            return {}
+        found: dict[int, tuple[Endpoint, ...]] = {}
+        for batch in batches(list(pids)):
+            links = {pid: f"/proc/{pid}/fd/" for pid in batch}
+            texts = await self.texts(map(Wanted, links.values()))
+            for pid, path in links.items():
+                held = {line[8:-1] for line in lines_of(texts[path]) if line.startswith("socket:[")}
+                its = [Endpoint(socket.address, socket.port) for socket in listeners if str(socket.inode) in held]
+                found |= {pid: tuple(its)} if its else {}
+        return found
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         async with self._reading:

@@ -146,8 +146,8 @@ class FpmCollector(ServerCollector[FpmPool]):
         """Pools whose configuration may not be read: by the ports and sockets on which their masters listen."""
         addresses: dict[str, None] = {}
         near = [pid for pid in servers if not (await view_of(self.machine, pid)).own_network]
-        for pid in near:
-            addresses |= {f"127.0.0.1:{found.port}": None for found in await self.machine.listening(pid)}
+        for places in (await self.machine.listening(near)).values():
+            addresses |= {f"127.0.0.1:{found.port}": None for found in places}
         if near:
             text = (await self.machine.texts((sockets.UNIX,)))[sockets.UNIX.path]
             addresses |= {path: None for path in sockets.unix_queues(text) if "fpm" in path and path.startswith("/")}

@@ -102,7 +102,8 @@ async def test_listening_sockets_of_a_far_process(far: SshTransport, machine: Ss
     sample = await there.sample()
     assert sample.tcp is not None
     assert machine.port in [found.port for found in sample.tcp.listeners]
-    assert [found.port for found in await there.listening(machine.pid)] == [machine.port]
+    found = await there.listening([machine.pid])
+    assert [place.port for place in found[machine.pid]] == [machine.port]
 
 
 async def test_what_cannot_be_read_is_named(far: SshTransport) -> None:

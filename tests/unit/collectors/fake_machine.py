@@ -1,7 +1,7 @@
 """A machine for tests of what is made of its samples and pages."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from collectors.errors import FetchError, SilentError, TransportError
 from collectors.machine import Endpoint, Member, Missing, Page, Wanted
@@ -76,8 +76,8 @@ class FakeMachine(FakeFiles):
     def lineage(self, pid: int) -> Sequence[Member]:
         return self.members.get(pid, ())
 
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:
-        return self.httpd[pid]
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        return {pid: self.httpd[pid] for pid in pids}
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         self.fetched.append(url)

@@ -1,7 +1,7 @@
 """Following pools of php-fpm: through a web server where a socket is closed to this user, and other turns."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Endpoint, Member, Missing, Page
@@ -60,8 +60,8 @@ class Machine(FakeFiles):
     def lineage(self, pid: int) -> Sequence[Member]:
         raise NotImplementedError
 
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:  # noqa: ARG002 - a Machine
-        return ()
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:  # noqa: ARG002 - a Machine
+        return {}
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002
         self.asked.append(url)

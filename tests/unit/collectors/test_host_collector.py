@@ -10,6 +10,7 @@ import pytest
 from collectors.background import READ_AGAIN_S
 from collectors.host import HostCollector, next_deadline
 from collectors.machine import Endpoint
+from collectors.server_collector import MOST_ASKED
 from loadtop.model import HostSample, Listener, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
@@ -261,3 +262,12 @@ async def test_where_one_server_is_hidden_all_may_be_under_load(machine: FakeMac
     async with watching(machine, target_urls=["http://web1:8010/", "http://web1:8030/"]):
         await asyncio.sleep(2.5)
         assert machine.aside == frozenset()
+
+
+@instantly
+async def test_a_search_asks_so_many_servers_at_most(machine: FakeMachine) -> None:
+    """Anyone can start processes that have the name of a server, and listen."""
+    machine.httpd = {pid: tuple(Endpoint("127.0.0.1", 6 * pid + port) for port in range(6)) for pid in range(1, 61)}
+    async with watching(machine):
+        await asyncio.sleep(4.5)
+        assert len(machine.fetched) == MOST_ASKED

@@ -7,7 +7,7 @@ import pytest
 
 from collectors.linux import devices, sockets
 from collectors.linux.machine import HOSTNAME, KERNEL, SLOW_EVERY, SYSTEM, LinuxMachine
-from collectors.machine import Missing
+from collectors.machine import Endpoint, Missing
 from collectors.servers import KINDS
 from loadtop.model import HostSample, Listener, State
 from tests.unit.known import known
@@ -155,9 +155,19 @@ async def test_where_a_server_listens(machine_of_texts: Build, stat_text: Stat) 
     machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     (pid,) = machine.servers("httpd")
-    assert [(found.address, found.port) for found in await machine.listening(pid)] == [("127.0.0.1", 34973)]
+    assert await machine.listening([pid]) == {pid: (Endpoint("127.0.0.1", 34973),)}
     del transport.files["/proc/10/fd/"]
-    assert await machine.listening(pid) == ()
+    assert await machine.listening([pid]) == {}
+
+
+async def test_the_sockets_of_many_servers_are_read_once(machine_of_texts: Build) -> None:
+    """The kernel goes through all its sockets for that, and anybody can start sixty processes with a server's name."""
+    transport = machine_of_texts("6.18")
+    transport.files["/proc/10/fd/"] = "socket:[1996868]\n"
+    found = await LinuxMachine(transport, KINDS).listening(range(10, 70))
+    assert found == {10: (Endpoint("127.0.0.1", 34973),)}
+    asked = [wanted.path for request in transport.requests for wanted in request.files]
+    assert asked.count("/proc/net/tcp") == 1
 
 
 async def test_other_processes_that_are_hidden_are_named(machine_of_texts: Build) -> None:

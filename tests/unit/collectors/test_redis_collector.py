@@ -1,6 +1,6 @@
 """What Redis answers, and to which servers the password goes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -115,8 +115,8 @@ class Asked(FakeMachine):
     def servers(self, group: str) -> tuple[int, ...]:
         return (7,) if group == "redis" else ()
 
-    async def listening(self, pid: int) -> tuple[Endpoint, ...]:  # noqa: ARG002 - a Machine
-        return self.places
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        return dict.fromkeys(pids, self.places)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         self.asked.append((address, question))
