@@ -4,6 +4,7 @@ Every number is a counter or a gauge exactly as a machine gave it; ``None`` mean
 Counters only become rates in :mod:`loadtop.rates.compute`. Units are in the names or in the docstring of the type.
 """
 
+from loadtop.model.frame import MAX_HOSTS as MAX_HOSTS
 from loadtop.model.frame import Frame as Frame
 from loadtop.model.frame import HostState as HostState
 from loadtop.model.load import MISSING as MISSING

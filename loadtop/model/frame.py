@@ -9,6 +9,9 @@ from loadtop.model.machine import HostSample
 ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "other")
 
 
+MAX_HOSTS = 50  # machines of one test: a report takes about 1 ms for each of them and each interval
+
+
 @dataclass(frozen=True, slots=True)
 class HostState:
     """A machine in one frame: its newest sample, and whether that is newer than the one before (``fresh``). ``role`` is

@@ -10,12 +10,12 @@ import json
 import re
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 import zstandard
 
-from loadtop.model import Distribution, Frame, HostState, Latencies
+from loadtop.model import MAX_HOSTS, Distribution, Frame, HostState, Latencies
 from loadtop.model.histogram import BUCKETS
 from loadtop.recording.container import MAX_SECONDS, MAX_UNIX_TIME
 from loadtop.servers.registry import KINDS
@@ -32,7 +32,6 @@ MAX_TOTALS = 8 << 20  # bytes of the totals before compression; a day of 5 hosts
 MAX_RATIO = 1000  # bytes that zstd may have made one of; of an idle machine that hardly changes it makes one of 300
 
 MAX_LOAD, MAX_MARKS = 1 << 19, 1 << 16  # bytes of a frame's load and marks: a byte of them can take 30 in memory
-MAX_HOSTS = 1000
 MAX_JSON_VALUES = 600_000  # in one JSON text: each takes up to 60 bytes in memory
 MAX_JSON_LISTS = 100_000  # lists and objects in it
 
@@ -90,16 +89,23 @@ class _Parts(msgspec.Struct):
 
     load: msgspec.Raw = msgspec.Raw()
     marks: msgspec.Raw = msgspec.Raw()
+    hosts: msgspec.Raw = msgspec.Raw(b"\x90")
 
 
 _PARTS = msgspec.msgpack.Decoder(tuple[_Parts, msgspec.Raw])
+_FEW_HOSTS = msgspec.msgpack.Decoder(Annotated[list[msgspec.Raw], msgspec.Meta(max_length=MAX_HOSTS)])
+_HOST_IN_JSON = b'"fresh":'
+_TOO_MANY_HOSTS = f"it has more than {MAX_HOSTS} machines"
 
 
 def decode(message: bytes | memoryview) -> Frame:
     """Return the frame of a message. Raises DamagedError."""
     try:
         if message[:1] == b"[":
-            parts: tuple[Frame, tuple[Any, ...]] = msgspec.convert(loads(bytes(message)), _decoder().type)
+            text = bytes(message)
+            if text.count(_HOST_IN_JSON) > MAX_HOSTS:
+                raise ValueError(_TOO_MANY_HOSTS)
+            parts: tuple[Frame, tuple[Any, ...]] = msgspec.convert(loads(text), _decoder().type)
         else:
             _check_size(message)
             parts = _decoder().decode(message)
@@ -115,6 +121,10 @@ def _check_size(message: bytes | memoryview) -> None:
     parts, _ = _PARTS.decode(message)
     if memoryview(parts.load).nbytes > MAX_LOAD or memoryview(parts.marks).nbytes > MAX_MARKS:
         raise ValueError("it has too many parts")
+    try:
+        _FEW_HOSTS.decode(parts.hosts)
+    except msgspec.ValidationError:
+        raise ValueError(_TOO_MANY_HOSTS) from None
 
 
 def loads(data: bytes | str) -> Any:
@@ -132,7 +142,7 @@ def _check(frame: Frame) -> None:
     if not (0 <= frame.at <= MAX_SECONDS and 0 <= frame.wall <= MAX_UNIX_TIME):
         raise ValueError("its time is impossible")
     if len(frame.hosts) > MAX_HOSTS:
-        raise ValueError("it has too many machines")
+        raise ValueError(_TOO_MANY_HOSTS)
     latencies = None if frame.load is None else frame.load.latencies
     for name in () if latencies is None else _HISTOGRAMS:
         values: Distribution | None = getattr(latencies, name)

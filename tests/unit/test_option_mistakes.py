@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[2]
         ("--warmup -1", ["--warmup", "0 or more"]),
         ("--warmup nan", ["--warmup", "0 or more"]),
         ("--warmup 1e9", ["--warmup", "below 10 million"]),
+        (" ".join(f"--host h{n}=ssh://h{n}" for n in range(50)), ["51 machines are too many", "50 at most"]),
         ("--interval -1", ["--interval must be a number of 0.1 or more, got '-1'"]),
         ("--interval 0.01", ["--interval must be a number of 0.1 or more, got '0.01'"]),
         ("--workers many", ["--workers must be a whole number, or auto, got 'many'"]),

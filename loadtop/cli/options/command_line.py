@@ -14,6 +14,7 @@ from loadtop.cli.options.secret_file import lines_of_file, value_of
 from loadtop.cli.options.table import AB_REPORTS, CONNECTIONS, Options, options_of
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.i18n import Message, Translatable, plural
+from loadtop.model import MAX_HOSTS
 from loadtop.servers import StatusOption
 from loadtop.servers.status_options import STATUS_OPTIONS
 
@@ -42,6 +43,8 @@ def checked(options: Options) -> Options:
             _complete_load(options)
     except PlanError as error:
         raise UsageError(error.message) from None
+    if len(options.hosts) > MAX_HOSTS:
+        raise UsageError(f"{len(options.hosts)} machines are too many: one test watches {MAX_HOSTS} at most")
     if options.command == "watch" and not options.program:
         given = next((option.name for option in AB_REPORTS.taken_by("watch") if option.given(options)), None)
         if given is not None:

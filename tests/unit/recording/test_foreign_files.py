@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from loadtop.cli import main
-from loadtop.model import Process
+from loadtop.model import MAX_HOSTS, Process
 from loadtop.recording import codec
 from loadtop.recording.container import SessionError, checksum, connect_reader
 from loadtop.recording.library import recordings
@@ -141,6 +141,7 @@ TIMES = {"count": 1, "sum_us": 1, "sum_squares_us2": 1, "min_us": 1, "max_us": 1
         bomb(load=LOAD | {"latencies": {"total": TIMES | {"buckets": [-1]}}}),
         bomb(load=LOAD | {"latencies": {"total": TIMES | {"buckets": [1, 2, 3]}}}),
         bomb(hosts=[{"name": "a", "role": "", "sample": None, "fresh": False}] * 20_000),
+        bomb(hosts=[{"name": "a", "role": "", "sample": None, "fresh": False}] * (MAX_HOSTS + 1)),
         bomb(at=1e300),
         bomb(at=float("nan")),
         bomb(wall=1e18),
@@ -149,7 +150,7 @@ TIMES = {"count": 1, "sum_us": 1, "sum_squares_us2": 1, "min_us": 1, "max_us": 1
         b"\x00" * (2 << 20),
         b"\x00" * (16 << 20),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_frames_that_are_a_bomb_are_one_line(path: Path, message: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     put_frames(path, *[message] * 30)
@@ -157,6 +158,17 @@ def test_frames_that_are_a_bomb_are_one_line(path: Path, message: bytes, capsys:
     assert code == 4
     (line,) = said.splitlines()
     assert "no interval of it can be read" in line
+
+
+def test_very_many_machines_are_refused(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each would take about 1 ms of every interval. JSON, for numbers of more than 64 bits, is slow to read besides."""
+    frame = next(each.measured.frame for each in moments(9) if each.measured.frame.hosts[0].sample is not None)
+    many = codec.encode(replace(frame, hosts=tuple(replace(frame.hosts[0], name=str(n)) for n in range(200))))
+    assert many.startswith(b"[")
+    put_frames(path, *[many] * 100)
+    code, said = report(path, capsys)
+    assert code == 4
+    assert f"it has more than {MAX_HOSTS} machines" in said
 
 
 def test_damage_at_many_places_is_said_in_few_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
