@@ -13,6 +13,7 @@ Survivors are printed, marked NEW where docs/tests.md does not list them with a 
 """
 
 import argparse
+import faulthandler
 import functools
 import gc
 import importlib
@@ -90,7 +91,9 @@ CLOSEST = 3  # files of tests that run first where a mistake is made at import
 
 CACHED = type(functools.lru_cache(lambda: None))
 
-KILLED, SURVIVED, BROKEN = range(3)  # exit codes of a fork; a signal has killed the mutant too
+LONGEST_S = 120.0  # a fork that takes longer hangs: a test has found the mistake, but cannot end
+
+SURVIVED, KILLED, BROKEN = range(3)  # exit codes of a fork; a signal has killed the mutant too
 
 progress = os.fdopen(os.dup(2), "w")
 
@@ -221,6 +224,7 @@ def _fork(number: int, test: Callable[[int], int]) -> int:
     code = BROKEN
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        faulthandler.dump_traceback_later(LONGEST_S, exit=True)  # exits with 1, which is KILLED
         code = test(number)
     except BaseException:
         traceback.print_exc(file=progress)

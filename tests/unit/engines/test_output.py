@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pty
+import select
 import tty
 from collections.abc import Iterator
 
@@ -62,6 +63,18 @@ async def test_output_is_passed_on_and_read_line_by_line(ends: tuple[int, int]) 
     assert [line[:20] for line in lines] == ["one", "50 %", "two", "password: " + "x" * 10, "end"]
 
 
+async def test_a_line_is_passed_on_when_it_is_complete(ends: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadtop.engines.output.FLUSH_S", 3600.0)
+    ours, its = ends
+    forwarder = OutputForwarder(its, lambda _: None)
+    for written, passed in [(b"one\nha", b"one\n"), (b"lf\r5", b"half\r"), (b"0 %\r\nla", b"50 %\r\n")]:
+        os.write(forwarder.command_end, written)
+        assert await asyncio.to_thread(_read_until, ours, passed) == passed
+    os.close(forwarder.command_end)
+    assert await asyncio.to_thread(_read_until, ours, b"la") == b"la"
+    await forwarder.drained(30)
+
+
 async def test_a_reader_that_closes_ends_the_pipe_of_the_command() -> None:
     ours, its = os.pipe()
     os.close(ours)
@@ -76,6 +89,6 @@ async def test_a_reader_that_closes_ends_the_pipe_of_the_command() -> None:
 
 def _read_until(file: int, end: bytes) -> bytes:
     found = b""
-    while not found.endswith(end):
+    while not found.endswith(end) and select.select([file], [], [], 5)[0]:
         found += os.read(file, 65_536)
     return found
