@@ -23,6 +23,7 @@ import multiprocessing
 import os
 import resource
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
@@ -292,9 +293,10 @@ def at_import(mutant: Mutant, tests: Sequence[str]) -> int:
     _silence()
     sys.meta_path.insert(0, Importer(mutant))
     files = [name for name, _ in Counter(name.partition("::")[0] for name in tests).most_common()]
-    for some in filter(None, (files[:CLOSEST], files[CLOSEST:])):
-        if pytest.main([*OPTIONS, "-x", *some], plugins=[Chosen(tests)]):
-            return KILLED
+    with tempfile.TemporaryDirectory() as own:  # or forks would remove each other's directories
+        for some in filter(None, (files[:CLOSEST], files[CLOSEST:])):
+            if pytest.main([*OPTIONS, "-x", f"--basetemp={own}/tests", *some], plugins=[Chosen(tests)]):
+                return KILLED
     return SURVIVED
 
 

@@ -126,7 +126,7 @@ def _replies(text: str) -> Iterator[tuple[str, str]]:
                 raise ParseError(f"an answer of Redis that is cut off: {excerpt(rest)}")
             yield kind, text[begin : begin + length]
             begin += length + 2
-        elif kind in ("+", "-", ":") and kind:
+        elif kind in ("+", "-", ":"):
             yield kind, rest
         else:
             raise ParseError(f"not an answer of Redis: {excerpt(text)}")

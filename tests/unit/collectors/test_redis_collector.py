@@ -56,8 +56,31 @@ def test_what_is_no_number_is_not_measured(number: str) -> None:
     assert parse(answer(info, f":{number}\r\n"), ADDRESS) == RedisStatus(ADDRESS, "7.2")
 
 
-def test_a_port_that_is_none(status: Status) -> None:
-    assert parse(answer(status("redis-7.0-info.txt").replace("tcp_port:7399", "tcp_port:70000"))).port is None
+@pytest.mark.parametrize(("told", "port"), [("65535", 65535), ("65536", None), ("70000", None)])
+def test_a_port_is_at_most_65535(status: Status, told: str, port: int | None) -> None:
+    assert parse(answer(status("redis-7.0-info.txt").replace("tcp_port:7399", f"tcp_port:{told}"))).port == port
+
+
+def test_an_answer_may_end_with_info() -> None:
+    assert parse(answer("redis_version:7\r\n", after="")).version == "7"
+
+
+def test_sixteen_replies_are_read() -> None:
+    info = answer("redis_version:7\r\n")
+    assert parse("+OK\r\n" * 15 + info).version == "7"
+    with pytest.raises(ParseError):
+        parse("+OK\r\n" * 16 + info)
+
+
+def test_a_user_who_may_only_run_info() -> None:
+    text = answer(
+        "redis_version:7\r\n", "-NOPERM this user has no permissions to run the 'slowlog|len' command\r\n+OK\r\n"
+    )
+    assert parse_page(Page(ADDRESS, 200, text, 0.0)) == RedisStatus(ADDRESS, "7")
+
+
+def test_a_password_in_any_encoding() -> None:
+    assert question("\udce9").startswith(b"*2\r\n$4\r\nAUTH\r\n$1\r\n\xe9\r\n")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +91,7 @@ def test_a_port_that_is_none(status: Status) -> None:
         "\r\n",
         "$-1\r\n",
         "$99\r\nredis_version:7\r\n",
+        "$17\r\nredis_version:7\r\n",
         "$10\r\nhz:10\r\na:b\r\n",
         f"${'9' * 5000}\r\n",
         "+OK\r\n" * 100,
@@ -169,5 +193,7 @@ async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.Monk
     collector.start(1.0)
     assert [page.url for page in collector.pages] == ["/run/x.sock", "db:6379"]
     page = await collector.fetch("db:6379", 1.0)
+    assert page.status == 200
+    assert 0 < page.took_s < 60
     assert collector.records(page, 5.0)[0].at == 5.0
     assert machine.asked == [("db:6379", "*2\r\n$4\r\nAUTH\r\n$5\r\nHü5h\r\n".encode() + question(""))]
