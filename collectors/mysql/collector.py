@@ -157,8 +157,8 @@ def account_in(text: str) -> tuple[str, str]:
     for line in map(str.strip, text.splitlines()[:_MOST_LINES]):
         if line.startswith("["):
             section = line
-        elif section == "[client]" and not line.startswith(("#", ";", "!")):
-            name, _, value = line.partition("=")
+        elif section == "[client]":
+            name, _, value = line.partition("=")  # of a comment, a name that is never asked for
             found[name.strip()] = _unquoted(value.strip())
     return found.get("user", ""), found.get("password", "")
 

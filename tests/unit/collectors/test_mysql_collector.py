@@ -67,15 +67,29 @@ def test_too_many_connections_are_a_reading() -> None:
     assert "max_connections" in str(MysqlCollector.lacks(status))
 
 
-def test_what_errors_mean() -> None:
-    collector = collector_of()
-    denied = collector.refusal(RuntimeError(1045, "Access denied for user"))
+@pytest.mark.parametrize("code", [1044, 1045, 1130, 1698])
+def test_what_to_do_where_the_login_is_denied(code: int) -> None:
+    denied = collector_of().refusal(RuntimeError(code, "Access denied for user"))
     assert isinstance(denied, FetchError)
     assert "~/.my.cnf" in str(denied)
     assert denied.fix == FIX
+
+
+def test_other_errors() -> None:
+    collector = collector_of()
     assert collector.refusal(RuntimeError(2013, "Lost connection")) is None
     assert collector.refusal(RuntimeError()) is None
-    assert [collector.is_full(RuntimeError(code)) for code in (1040, 1203, 1045)] == [True, True, False]
+    assert [collector.is_full(RuntimeError(code)) for code in (1040, 1203, 1226, 1045)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(("told", "port"), [("65535", 65535), ("65536", None)])
+def test_a_port_is_at_most_65535(told: str, port: int | None) -> None:
+    assert parse(f"version\t8\nThreads_connected\t5\nport\t{told}\n").port == port
+
+
+def test_the_session_that_asks_does_not_count() -> None:
+    for told, running in [("0", 0), ("1", 0), ("2", 1)]:
+        assert parse(f"version\t8\nThreads_connected\t5\nThreads_running\t{told}\n").running == running
 
 
 @pytest.mark.parametrize(
@@ -85,6 +99,10 @@ def test_what_errors_mean() -> None:
         ("[client]\npassword = 'Hu5h # 1' # a comment\n", ("", "Hu5h # 1")),
         ("!includedir /etc/x\n[client]\n  user = 'me'\npassword = \"a'b\"\n", ("me", "a'b")),
         ("[client]\npassword=a\\sb\\\\c\\d\n", ("", "a b\\c\\d")),
+        ("[client]\nuser=a\n#user=b\n;user=c\n!user=d\n", ("a", "")),
+        ("[client]\n# user=b\n; user=c\n", ("", "")),
+        ("[client]\npassword=''#b\n", ("", "")),
+        ("[client]\n" + "\n" * 998 + "user=a\nuser=b\n", ("a", "")),
         ("[mysqld]\nuser=mysql\n", ("", "")),
         ("[client]\npassword\n  no-beep\n", ("", "")),
         ("[client]\nuser=a\n[client]\nuser=b\n", ("b", "")),
@@ -155,6 +173,10 @@ def test_who_gets_the_password(address: str, trusted: bool, password: str, secur
     assert library.options["password"] == password
     assert library.options["user"] == ("watcher" if password else "alice")
     assert (library.options["secure"], library.options["ssl_disabled"]) == (secure, secure)
+    assert library.options["read_timeout"] == library.options["write_timeout"] == 10.0
+    assert library.options["program_name"] == "loadtop"  # which the server's list of sessions shows
+    assert library.options["autocommit"]
+    assert library.options["defer_connect"]
     assert library.said == [
         "connect channel", "SET SESSION TRANSACTION READ ONLY", "SET SESSION max_statement_time = 5",
     ]  # fmt: skip
