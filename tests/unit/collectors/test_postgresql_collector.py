@@ -48,6 +48,19 @@ def test_an_answer(status: Status) -> None:
     assert COUNTED.full == pytest.approx(100 * 13 / 97)
 
 
+def test_rows_that_are_missing(status: Status) -> None:
+    """No session waits for I/O where a complete answer has no row for it."""
+    lines = status("postgresql-15.txt").splitlines(keepends=True)
+    assert parse("".join(line for line in lines if not line.startswith("wait_io"))).io_waits == 0
+    assert parse("".join(line for line in lines if not line.startswith(("wait_io", "blockers")))).io_waits is None
+    assert parse("".join(lines).replace("wait_lwlock\t0", "wait_lwlock\t2")).lwlock_waits == 2
+
+
+@pytest.mark.parametrize(("told", "port"), [("65535", 65535), ("65536", None)])
+def test_a_port_is_at_most_65535(told: str, port: int | None) -> None:
+    assert parse(f"server_version\t16.3\nsessions\t7\nport\t{told}\n").port == port
+
+
 def test_hidden_states_are_not_counted(status: Status) -> None:
     found = parse(status("postgresql-15.txt").replace("hidden\t0", "hidden\t4"), ADDRESS)
     unknown = (found.active, found.idle_in_transaction, found.lock_waits, found.lwlock_waits, found.io_waits)
@@ -105,6 +118,9 @@ def test_the_statement_only_reads() -> None:
         ("db:5432:other:me:Hu5h", ""),
         ("db:5432:postgres:you:Hu5h\n*:*:*:me:second", "second"),
         ("#*:*:*:*:Hu5h", ""),
+        ("# the shop\n*:*:*:*:Hu5h", "Hu5h"),
+        ("\n" * 999 + "*:*:*:*:Hu5h", "Hu5h"),
+        ("\n" * 1000 + "*:*:*:*:Hu5h", ""),
         ("*:*:*:*", ""),
         ("\x00\\", ""),
         ("*:" * 5000, "*"),
@@ -127,6 +143,11 @@ def test_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
     (Path.home() / ".pgpass").write_text("*:*:shop:watcher:c\n*:*:postgres:alice:d\n")
     assert account_for(ADDRESS, "alice", {}) == Account("alice", "d")
     assert account_for(ADDRESS, "alice", {"PGSERVICE": "shop"}) == Account("watcher", "a=b", "shop")
+    elsewhere = Path.home() / "services"
+    elsewhere.write_text("# the shop\n[shop]\nuser=carol\npassword=f\n")
+    assert account_for(ADDRESS, "alice", {"PGSERVICE": "shop", "PGSERVICEFILE": str(elsewhere)}) == Account(
+        "carol", "f"
+    )
     named = {"PGSERVICE": "shop", "PGUSER": "bob", "PGPASSWORD": "e", "PGDATABASE": "x"}
     assert account_for(ADDRESS, "alice", named) == Account("bob", "e", "x")
     assert account_for(ADDRESS, "alice", {"PGSERVICE": "other", "PGPASSFILE": "/nowhere"}) == Account("alice")
@@ -135,6 +156,15 @@ def test_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", ["user=me\n", "[shop\n", "", "\x00"])
 def test_what_is_no_service_file(text: str) -> None:
     assert service_in(text, "shop") == {}
+
+
+def test_a_service_that_is_defined_twice() -> None:
+    assert service_in("[shop]\nuser=a\n# user=b\n[shop]\nuser=c\nuser=d\n", "shop") == {"user": "d"}
+
+
+def test_a_password_file_that_is_none() -> None:
+    (Path.home() / ".pgpass").mkdir()
+    assert account_for(ADDRESS, "alice", {}) == Account("alice")
 
 
 class Library:
@@ -158,8 +188,10 @@ class Library:
 
 
 class Silent:
+    timeout_s = 0.0
+
     def settimeout(self, seconds: float) -> None:
-        assert seconds > 0
+        self.timeout_s = seconds
 
 
 @pytest.mark.parametrize(
@@ -176,11 +208,14 @@ def test_who_gets_the_password(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "Hu5h")
     library: Any = Library()
-    connection = collector_of().login(library, address, "alice", trusted=trusted)(cast("Any", Silent()))
+    channel = Silent()
+    connection = collector_of().login(library, address, "alice", trusted=trusted)(cast("Any", channel))
+    assert channel.timeout_s == 10.0
     assert (library.options["user"], library.options["password"]) == ("alice", password)
     assert library.options["ssl_context"] is encrypted
-    assert library.options["startup_params"]["default_transaction_read_only"] == "on"
-    assert library.options["startup_params"]["statement_timeout"] == "5000"
+    assert library.options["application_name"] == "loadtop"  # which pg_stat_activity shows
+    limits = {"statement_timeout": "5000", "lock_timeout": "5000"}
+    assert library.options["startup_params"] == {"default_transaction_read_only": "on", **limits}
     assert connection.rows("SELECT 1") == [["SELECT 1"]]
     connection.close()
     assert library.options == {}

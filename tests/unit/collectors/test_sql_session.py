@@ -26,7 +26,8 @@ class Lines:
 
     def __init__(self, channel: Channel) -> None:
         self._file = channel.makefile("rwb")
-        self._channel = channel
+        self.channel = channel
+        self.is_closed = False
 
     def rows(self, statement: str) -> Sequence[Sequence[object]]:
         self._file.write(f"{statement}\n".encode())
@@ -38,6 +39,14 @@ class Lines:
 
     def close(self) -> None:
         self._file.close()
+        self.is_closed = True
+
+
+class Many(Lines):
+    """A client that gives one row more than are read."""
+
+    def rows(self, statement: str) -> Sequence[Sequence[object]]:
+        return [*super().rows(statement), *[("b",)] * 999]
 
 
 class Server:
@@ -110,6 +119,62 @@ async def test_an_answer_that_does_not_end_is_cut(server: Server) -> None:
     session = session_to(server.address)
     with pytest.raises(OSError, match="too long"):
         await session.ask(("one",))
+
+
+async def test_a_question_may_have_a_thousand_rows(server: Server) -> None:
+    session = session_to(server.address, Many)
+    assert len((await session.ask(("one",))).splitlines()) == 1000
+    session.cut()
+
+
+async def test_the_limit_of_bytes_is_for_each_question(server: Server) -> None:
+    server.answer = b"x" * ((1 << 20) - 1) + b"\n"
+    session = session_to(server.address)
+    for _ in range(2):
+        assert len(await session.ask(("one",))) == 2 * 201
+    assert server.connections == 1
+    session.cut()
+
+
+async def test_a_connection_is_closed_when_it_is_cut(server: Server) -> None:
+    links: list[Lines] = []
+
+    def login(channel: Channel) -> Lines:
+        links.append(Lines(channel))
+        return links[-1]
+
+    session = session_to(server.address, login)
+    for number in range(2):
+        await session.ask(("one",))
+        session.cut()
+        assert links[number].channel.fileno() == -1
+        assert links[number].is_closed
+
+
+async def test_connecting_has_a_limit_of_time(server: Server) -> None:
+    limits: list[float | None] = []
+
+    def login(channel: Channel) -> Lines:
+        limits.append(channel.gettimeout())
+        return Lines(channel)
+
+    session = session_to(server.address, login)
+    await session.ask(("one",))
+    assert limits == [sql_session.CONNECT_S]
+    session.cut()
+
+
+async def test_the_next_address_of_a_name_is_tried(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And sockets of those that refuse are closed: an unclosed one would be reported."""
+    port = int(server.address.rpartition(":")[2])
+    refuses, answers = (
+        (family, socket.SOCK_STREAM, 0, "", (host, port))
+        for family, host in ((socket.AF_INET6, "::1"), (socket.AF_INET, "127.0.0.1"))
+    )
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [refuses, answers])
+    session = session_to(f"db:{port}")
+    assert await session.ask(("one",)) == "a\t1\n" * 2
+    session.cut()
 
 
 async def test_silence_ends_with_its_time_and_the_thread_with_it(server: Server) -> None:
