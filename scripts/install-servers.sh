@@ -4,7 +4,7 @@
 # leaves the rest to the tests.
 set -eu
 
-PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm haproxy nginx-light redis-server mariadb-server postgresql openssh-server openssh-client openssl
+PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm php-mysql php-pgsql haproxy nginx-light redis-server mariadb-server postgresql openssh-server openssh-client openssl
           wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux asciinema librsvg2-bin fonts-dejavu-core zsh fish $*"
 RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx redis mariadb-server postgresql-server openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
 

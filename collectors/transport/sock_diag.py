@@ -35,7 +35,7 @@ _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
 _ATTRIBUTE = struct.Struct("=HH")
 _ENDS = struct.Struct("=B3x2s2s16s16s24xI")  # of struct inet_diag_msg: family, ports, addresses, user
-_CLOCKS = struct.Struct("=44xI4xI96xII")  # of struct tcp_info; its last two fields came with Linux 4.6
+_CLOCKS = struct.Struct("=24xI16xI4xII92xII")  # of struct tcp_info; its last two fields came with Linux 4.6
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 _TIMEOUT_S = 1.0
 _HEAD = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n"
@@ -61,16 +61,19 @@ class _Socket(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """An established connection with its clocks: ms since data was last sent and received, and data segments in both
-    directions. Addresses are packed: 4 bytes, or 16."""
+    """An established connection: segments sent that the peer has not acknowledged; ms since data was last sent and
+    received, and since the last segment that acknowledges anything; data segments in both directions. Addresses are
+    packed: 4 bytes, or 16."""
 
     address: bytes
     port: int
     remote_address: bytes
     remote_port: int
     user: int
+    unacknowledged: int
     sent_ms: int
     received_ms: int
+    acknowledged_ms: int
     segments_in: int
     segments_out: int
 

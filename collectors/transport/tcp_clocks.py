@@ -1,8 +1,12 @@
 """Counts open questions on this machine's outgoing TCP connections, by the peer that is asked.
 
-The kernel tells of each connection how long ago data was last sent and last received (``tcpi_last_data_sent`` and
+The kernel says of each connection how long ago data was last sent and last received (``tcpi_last_data_sent`` and
 ``tcpi_last_data_recv`` of ``struct tcp_info``, Linux, include/uapi/linux/tcp.h). Sent later than received: a question
 is open there. A connection whose port is listened on here belongs to the server's end and asks nothing.
+
+These clocks tick every 1 to 10 ms, and who asks a database several things in a row often receives an answer and sends
+the next question within one tick. Then acknowledgements decide. An answer acknowledges its question; a question that
+is not answered is not acknowledged at all, or without data, when the peer's acknowledgement is not delayed any longer.
 
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
 rests 200 times as long as a reading took, so that readings take at most 0.5 % of a core, unless one takes over 10 ms
@@ -23,6 +27,9 @@ LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.15, 2.0, 200.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example
+ACKNOWLEDGED_WITHIN_MS = 500
+"""How late a peer may acknowledge a question: Linux delays that for 40 to 200 ms (TCP_DELACK_MIN and TCP_DELACK_MAX),
+and the way takes time. Later acknowledgements are those of keep-alive probes, which begin after a second or more."""
 
 Place = tuple[bytes, int]  # packed address and port
 
@@ -110,7 +117,7 @@ class TcpClocks:
                 continue
             asked = self._asked[place, each.user]
             asked.connections += 1
-            if _is_open(each):
+            if is_open(each):
                 asked.questions += 1
                 asked.age_ms += each.sent_ms
             asked.segments += max(0, each.segments_out - self._segments.get((own, place), 0))
@@ -136,9 +143,11 @@ class TcpClocks:
         return "".join(rows)
 
 
-def _is_open(each: sock_diag.Connection) -> bool:
+def is_open(each: sock_diag.Connection) -> bool:
     """Whether a question is open. The first one may be sent in the very tick in which the connection was made, which
     is what both clocks show then."""
     if not each.segments_in:
         return 0 < each.segments_out < ONE_WAY_SEGMENTS
-    return each.sent_ms < each.received_ms
+    if each.unacknowledged or each.sent_ms < each.received_ms:
+        return True
+    return each.sent_ms == each.received_ms and 0 < each.received_ms - each.acknowledged_ms <= ACKNOWLEDGED_WITHIN_MS

@@ -18,8 +18,11 @@ from tests.lab.load import Run, served_by_ab, watch_load
 from tests.lab.table import Report, Result
 from tests.servers.apache import ApacheFactory
 from tests.servers.haproxy import HaproxyFactory
+from tests.servers.mysql import MysqlFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
+from tests.servers.postgresql import PostgresqlFactory
+from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
 
 PROOF_S, RUN_S = 3, 8
@@ -40,19 +43,24 @@ class Bench:
         self.haproxy = HaproxyFactory(stack)
         self.nginx = NginxFactory(stack)
         self.service = ServiceFactory(stack)
+        self.mysql = MysqlFactory(stack)
+        self.postgresql = PostgresqlFactory(stack)
+        self.redis = RedisFactory(stack)
 
 
 @dataclass(frozen=True, slots=True)
 class Stand:
     """A server that can be loaded. ``watch`` are loadtop's options for it, ``launcher`` goes before either generator.
 
-    ``sign`` reads, without loadtop, what the limit fills: a queue, a counter.
+    ``sign`` reads, without loadtop, what the limit fills: a queue, a counter. ``service`` is the address of the service
+    that the verdict must name, if any.
     """
 
     url: str
     watch: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
     sign: Callable[[], float] | None = None
+    service: str | None = None
 
 
 Build = Callable[[Bench, bool], Stand]
@@ -148,6 +156,8 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
         assert lifted > 0
         assert lifted >= case.gain * tight, f"{lifted} requests/s without the limit, {tight} with it: it is none"
     assert run.bottleneck == case.expected, run.summary["timeline"]
+    named = run.summary["verdict"]["dependency"]
+    assert stand.service == (named and named["address"])
     assert case.advice in run.advice
     evidence = {entry["metric"] for entry in run.summary["verdict"]["evidence"]}
     assert any(metric.startswith(case.evidence) for metric in evidence), evidence

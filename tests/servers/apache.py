@@ -139,12 +139,13 @@ class ApacheFactory:
         keepalive_s: int = 5,
         fpm_children: int = 8,
         fpm_launcher: Sequence[str] = (),
+        extensions: Sequence[str] = (),
         extra: str = "",
         launcher: Sequence[str] = (),
     ) -> Apache:
         """Start one that serves ``pages`` (names to texts; ``*.php`` runs with ``php``, ``*.cgi`` is a program).
 
-        It has exactly ``workers`` worker slots; ``extra`` is added to its configuration.
+        It has exactly ``workers`` worker slots; mod_php loads ``extensions``; ``extra`` is added to its configuration.
         """
         installation = _installation()
         directory = self._servers.enter_context(server_directory())
@@ -158,7 +159,7 @@ class ApacheFactory:
             _mpm(installation, mpm, workers),
             f"KeepAlive On\nMaxKeepAliveRequests 0\nKeepAliveTimeout {keepalive_s}" if keepalive_s else "KeepAlive Off",
             _cgi(installation, mpm, directory) if any(name.endswith(".cgi") for name in pages) else "",
-            _mod_php(installation, directory) if php == "mod" else "",
+            _mod_php(installation, directory, extensions) if php == "mod" else "",
             _proxied_php(installation, fpm) if fpm else "",
             _tls(installation, directory) if tls else "",
             _status(installation) if status else "",
@@ -282,7 +283,8 @@ def _cgi(installation: ApacheInstallation, mpm: Mpm, directory: Path) -> str:
     return f"{load}\n<Directory {directory}/pages>\n    Options +ExecCGI\n</Directory>\nAddHandler cgi-script .cgi\n"
 
 
-def _mod_php(installation: ApacheInstallation, directory: Path) -> str:
+def _mod_php(installation: ApacheInstallation, directory: Path, extensions: Sequence[str]) -> str:
+    (directory / "php" / "php.ini").write_text("".join(f"extension={name}\n" for name in extensions))
     found = sorted(installation.modules.glob("libphp*.so"))
     if not found:
         pytest.fail(f"this test needs mod_php, which is not in {installation.modules}: {INSTALL_PHP}", pytrace=False)

@@ -54,6 +54,32 @@ FORWARDING = """
 """
 """A reverse proxy: every connection is passed on to the port that its second argument names."""
 
+LOCKING = """
+    import fcntl, os, socketserver, sys, tempfile, time
+
+    file = tempfile.TemporaryFile()
+
+    class Answer(socketserver.StreamRequestHandler):
+        def handle(self):
+            while self.rfile.readline().strip():
+                pass
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+            time.sleep(0.02)
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
+            self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
+
+    socketserver.TCPServer.allow_reuse_address = True
+    socketserver.TCPServer.request_queue_size = 128
+    server = socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer)
+    byte = 0
+    for number in range(1, int(sys.argv[2])):
+        if os.fork() == 0:
+            byte = number if int(sys.argv[3]) else 0
+            break
+    server.serve_forever()
+"""
+"""So many processes, its second argument; each holds a byte of a file for 20 ms, its own if the third is 1."""
+
 OVERFLOWING = """
     import socket, sys, time
 

@@ -112,7 +112,7 @@ sub clocks {
             $at += ($length + 3) & ~3;
         }
         return 1 unless defined $kind && $kind == 2 && $length >= 164;
-        my ($sent, $received, $in, $out) = unpack("x48Lx4Lx96LL", substr $_[0], $at, 164);
+        my ($open, $sent, $received, $acked, $in, $out) = unpack("x28Lx16Lx4LLx92LL", substr $_[0], $at, 164);
         if ($served{$own}) {
             $accepted{"< " . place($family, $here, $own) . " $user\n"} = 1 if keys %accepted < 256;
             return 1;
@@ -121,7 +121,9 @@ sub clocks {
         my ($from, $who) = ("$own $here $place", "$place $user");
         return 1 unless $connections{$who} || room();
         $questions{$who} = $age{$who} = $sent{$who} = 0 unless $connections{$who}++;
-        if ($in ? $sent < $received : $out > 0 && $out < 64) { ++$questions{$who}; $age{$who} += $sent }
+        # As is_open() of tcp_clocks.py.
+        $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
+        if ($in ? $open : $out > 0 && $out < 64) { ++$questions{$who}; $age{$who} += $sent }
         my $before = $segments{$from} || 0;
         $sent{$who} += $out - $before if $out > $before;
         $now{$from} = $out if $sockets <= 20000;

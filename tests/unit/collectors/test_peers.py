@@ -9,7 +9,8 @@ from collectors.errors import ParseError
 from collectors.linux import locks, peers
 from collectors.machine import Endpoint
 from collectors.request_path import RequestPath
-from collectors.transport.tcp_clocks import TcpClocks
+from collectors.transport.sock_diag import Connection
+from collectors.transport.tcp_clocks import TcpClocks, is_open
 from collectors.waits import Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -119,6 +120,52 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
         listener.accept()[0] as server,
     ):
         yield client, server
+
+
+@pytest.mark.parametrize(
+    ("unacknowledged", "sent_ms", "received_ms", "acknowledged_ms", "open_"),
+    [
+        (0, 100, 80, 80, False),  # answered
+        (0, 80, 100, 60, True),
+        (1, 20, 20, 20, True),  # asked in the tick of the answer before
+        (0, 220, 220, 176, True),  # and acknowledged by a peer that has no answer after 44 ms
+        (0, 220, 220, 220, False),  # asked and answered within a tick
+        (0, 5000, 5000, 1000, False),  # a keep-alive probe was acknowledged
+        (0, 5000, 5000, 4500, True),
+        (0, 5000, 5000, 4499, False),
+    ],
+)
+def test_open_questions_by_clocks_and_acknowledgements(
+    unacknowledged: int, sent_ms: int, received_ms: int, acknowledged_ms: int, open_: bool
+) -> None:
+    ends = (b"", 1, b"", 2, 33)
+    assert is_open(Connection(*ends, unacknowledged, sent_ms, received_ms, acknowledged_ms, 5, 6)) is open_
+
+
+@pytest.mark.parametrize(("segments_out", "open_"), [(0, False), (1, True), (63, True), (64, False)])
+def test_a_connection_that_was_never_answered(segments_out: int, open_: bool) -> None:
+    assert is_open(Connection(b"", 1, b"", 2, 33, 0, 20, 20, 20, 0, segments_out)) is open_
+
+
+def test_the_next_question_in_the_tick_of_an_answer(ends: tuple[socket.socket, socket.socket]) -> None:
+    client, server = ends
+    address, port = server.getsockname()[:2]
+    clocks = TcpClocks()
+    clocks.read()
+    for _ in range(5):
+        client.sendall(b"question")
+        server.recv(10)
+        server.sendall(b"answer")
+        client.recv(10)
+    client.sendall(b"question")
+    server.recv(10)
+    try:
+        for reading in range(1, 6):
+            clocks.read()
+            (asked,) = (each for each in peers.parse(clocks.text()).asked if each.place == Endpoint(address, port))
+            assert asked.questions >= reading
+    finally:
+        clocks.close()
 
 
 def test_a_question_is_open_until_it_is_answered(ends: tuple[socket.socket, socket.socket]) -> None:

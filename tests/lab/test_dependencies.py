@@ -1,0 +1,208 @@
+"""What the server's workers wait for: databases, other services, and file locks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.table import Report
+from tests.servers.apache import proxying
+from tests.servers.mysql import Mysql
+from tests.servers.service import LOCKING, PLACES
+
+pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
+
+WORKERS, CLIENTS = 24, 12
+MYSQLI = ("mysqlnd", "mysqli")
+ROWS = 1000
+
+MYSQL_SHOP = """
+CREATE DATABASE shop;
+USE shop;
+CREATE TABLE hits (id INT PRIMARY KEY, n INT) ENGINE=InnoDB;
+INSERT INTO hits SELECT seq, 0 FROM seq_1_to_ROWS;
+CREATE USER app@localhost IDENTIFIED BY 'secret';
+CREATE USER app@'127.0.0.1' IDENTIFIED BY 'secret';
+GRANT ALL ON shop.* TO app@localhost;
+GRANT ALL ON shop.* TO app@'127.0.0.1';
+"""
+POSTGRESQL_SHOP = """
+CREATE TABLE hits AS SELECT id, 0 AS n FROM generate_series(1, ROWS) AS id;
+ALTER TABLE hits ADD PRIMARY KEY (id);
+CREATE ROLE app LOGIN PASSWORD 'secret';
+GRANT ALL ON hits TO app;
+"""
+MYSQL_PAGE = """<?php
+$db = new mysqli(HOST, "app", "secret", "shop", PORT, SOCKET);
+QUERIES
+echo "counted";
+"""
+MYSQL_UPDATE = """
+$db->query("START TRANSACTION");
+$db->query("UPDATE hits SET n = n + 1 WHERE id = " . random_int(1, ROWS));
+$db->query("DO SLEEP(0.02)");
+$db->query("COMMIT");
+"""
+POSTGRESQL_PAGE = """<?php
+$db = pg_connect("host=127.0.0.1 port=PORT user=app password=secret dbname=postgres");
+pg_query($db, "BEGIN");
+pg_query($db, "UPDATE hits SET n = n + 1 WHERE id = " . random_int(1, ROWS));
+pg_query($db, "SELECT pg_sleep(0.02)");
+pg_query($db, "COMMIT");
+echo "counted";
+"""
+TWO_SERVICES = """<?php
+file_get_contents("http://127.0.0.1:FIRST/");
+echo file_get_contents("http://127.0.0.1:SECOND/");
+"""
+
+
+def row_lock_in_mariadb(through_socket: bool) -> Build:
+    """Each request holds one row for 20 ms: the same row, or one of many."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        database = shop(bench)
+        page = mysql_page(database, MYSQL_UPDATE.replace("ROWS", str(ROWS if lifted else 1)), through_socket)
+        server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page}, extensions=MYSQLI)
+        service = str(database.unix_socket) if through_socket else database.address
+        return Stand(f"{server.url}page.php", sign=lambda: waiting_for_rows(database), service=service)
+
+    return build
+
+
+def shop(bench: Bench) -> Mysql:
+    """A MariaDB with a table of hits, for an application that logs in with a password."""
+    database = bench.mysql(max_connections=60)
+    database.run(MYSQL_SHOP.replace("ROWS", str(ROWS)))
+    database.directory.chmod(0o755)
+    return database
+
+
+def mysql_page(database: Mysql, queries: str, through_socket: bool = False, persistent: bool = False) -> str:
+    host = "p:127.0.0.1" if persistent else "localhost" if through_socket else "127.0.0.1"
+    socket = f'"{database.unix_socket}"' if through_socket else "null"
+    page = MYSQL_PAGE.replace("HOST", f'"{host}"').replace("PORT", str(database.port)).replace("SOCKET", socket)
+    return page.replace("QUERIES", queries)
+
+
+def waiting_for_rows(database: Mysql) -> float:
+    """Sessions that wait for a row, as the database counts them."""
+    return float(database.run("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").split()[-1])
+
+
+def row_lock_in_postgresql(bench: Bench, lifted: bool) -> Stand:
+    database = bench.postgresql(max_connections=60)
+    database.run(POSTGRESQL_SHOP.replace("ROWS", str(ROWS)))
+    page = POSTGRESQL_PAGE.replace("PORT", str(database.port)).replace("ROWS", str(ROWS if lifted else 1))
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page}, extensions=("pgsql",))
+
+    def blocked() -> float:
+        return float(database.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+
+    return Stand(f"{server.url}page.php", sign=blocked, service=database.address)
+
+
+def small_pool_before_slow_queries(bench: Bench, lifted: bool) -> Stand:
+    database = shop(bench)
+    page = mysql_page(database, '$db->query("DO SLEEP(0.1)");')
+    workers = WORKERS if lifted else 4
+    server = bench.apache(mpm="prefork", php="mod", workers=workers, pages={"page.php": page}, extensions=MYSQLI)
+    return Stand(f"{server.url}page.php")
+
+
+def idle_connections(bench: Bench, _lifted: bool) -> Stand:
+    """Every worker keeps a connection that it used once; few are used at a time."""
+    database = shop(bench)
+    page = mysql_page(database, '$db->query("DO SLEEP(0.02)"); usleep(20000);', persistent=True)
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page}, extensions=MYSQLI)
+
+    def connected() -> float:
+        return float(database.run("SHOW GLOBAL STATUS LIKE 'Threads_connected'").split()[-1])
+
+    return Stand(f"{server.url}page.php", sign=connected)
+
+
+def upstream(proxy: str) -> Build:
+    """A service that answers one request after the other, behind a proxy that passes on as many as come."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        service = bench.service(PLACES, 64 if lifted else 1)
+        if proxy == "apache":
+            url = bench.apache(mpm="event", workers=64, extra=proxying(service.url)).url
+        elif proxy == "nginx":
+            url = bench.nginx(proxy_pass=service.url).url
+        else:
+            url = bench.haproxy([service.port]).url
+        return Stand(url, service=f"127.0.0.1:{service.port}")
+
+    return build
+
+
+def two_services(bench: Bench, lifted: bool) -> Stand:
+    """Pages ask one service that answers all at once, and then one that answers one after the other."""
+    first, second = bench.service(PLACES, 64), bench.service(PLACES, 64 if lifted else 1)
+    page = TWO_SERVICES.replace("FIRST", str(first.port)).replace("SECOND", str(second.port))
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page})
+    return Stand(f"{server.url}page.php", service=f"127.0.0.1:{second.port}")
+
+
+def record_lock(bench: Bench, lifted: bool) -> Stand:
+    """Sixteen processes that each hold a byte of a file for 20 ms: the same byte, or one of their own."""
+    return Stand(bench.service(LOCKING, 16, int(lifted)).url)
+
+
+def is_free(proof: Proof) -> bool:
+    return proof.change.idle > 20
+
+
+def waits_for_rows(proof: Proof) -> bool:
+    return proof.change.idle > 20 and proof.peak - proof.before >= CLIENTS / 2
+
+
+CASES = [
+    Case(
+        name="a row lock in MariaDB", expected="dependency", build=row_lock_in_mariadb(False), concurrency=CLIENTS,
+        proven=waits_for_rows, evidence="dependency.",
+    ),
+    Case(
+        name="a row lock in MariaDB, unix socket", expected="dependency", build=row_lock_in_mariadb(True),
+        concurrency=CLIENTS, proven=waits_for_rows, evidence="dependency.",
+    ),
+    Case(
+        name="a row lock in PostgreSQL", expected="dependency", build=row_lock_in_postgresql, concurrency=CLIENTS,
+        proven=waits_for_rows, evidence="dependency.",
+    ),
+    Case(
+        name="4 workers before slow queries", expected="apache-workers", build=small_pool_before_slow_queries,
+        concurrency=CLIENTS, proven=is_free, evidence="apache.", advice="Raise MaxRequestWorkers from 4",
+    ),
+    Case(
+        name="idle connections to a database", expected="none", build=idle_connections, concurrency=2, gain=None,
+        proven=lambda proof: proof.change.idle > 50 and proof.peak > 2,
+    ),
+    Case(
+        name="a serial service behind Apache", expected="dependency", build=upstream("apache"), concurrency=CLIENTS,
+        proven=is_free, evidence="dependency.",
+    ),
+    Case(
+        name="a serial service behind nginx", expected="dependency", build=upstream("nginx"), concurrency=CLIENTS,
+        proven=is_free, evidence="dependency.",
+    ),
+    Case(
+        name="a serial service behind HAProxy", expected="dependency", build=upstream("haproxy"), concurrency=CLIENTS,
+        proven=is_free, evidence="dependency.",
+    ),
+    Case(
+        name="two services, one serial", expected="dependency", build=two_services, concurrency=CLIENTS,
+        proven=is_free, evidence="dependency.",
+    ),
+    Case(
+        name="a record lock", expected="lock", build=record_lock, concurrency=CLIENTS, proven=is_free,
+        evidence="lock.waiting_pct", advice="wait for a file lock",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", marked(CASES))
+def test_names_what_is_waited_for(case: Case, tmp_path: Path, report: Report) -> None:
+    judge(case, tmp_path, report)
