@@ -7,7 +7,8 @@ the more ask. Only that makes it the limit: otherwise its time is what the reque
 
 How long it takes when few ask is known from intervals with clearly fewer connections. Where all intervals are alike,
 as under a closed load from its first moment, the least time of a whole request stands for it: the first requests find
-the service free. Pages that differ would look the same, so all must take about equally long then.
+the service free. Pages that differ would look the same, so all must take about equally long then, or as those of a
+queue without order: for a row of a database, any of those that wait may be the next.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from loadtop.diagnosis.breakdown import SERVERS
 from loadtop.diagnosis.finding import Dependency
-from loadtop.diagnosis.response_times import LeastTime, at_work
+from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_without_order
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
 from loadtop.i18n import Message
 from loadtop.model import Distribution, LoadSample, Role
@@ -150,7 +151,7 @@ class Dependencies:
         if self._least.us is None:
             return None
         low, high = percentile(times, 5.0), percentile(times, 95.0)
-        if high - low > EVENLY * 1000 * ms:
+        if high - low > EVENLY * 1000 * ms and not is_queue_without_order(times, self._least.us):
             return None
         return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), FIRST_REQUESTS)
 

@@ -10,21 +10,15 @@ others lie far apart, as those of a queue do, while pages that differ come in cl
 from collections.abc import Iterable
 from math import sqrt
 
-from loadtop.diagnosis.response_times import LeastTime, alone_us
+from loadtop.diagnosis.response_times import SLOWER, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
-from loadtop.model import Distribution, LoadSample, Role, State
-from loadtop.model.histogram import percentile
+from loadtop.model import LoadSample, Role, State
 from loadtop.rates.measured import HostView, Measured
 
 WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0  # percent of the requests in flight that wait, by Little's law; our own
 
-LOW_PERCENTILE = 10.0
-SLOWER, SLOWER_CLEAR = 1.7, 1.4  # even the fastest tenth takes this many times R0: then all wait, not some; our own
-
-LOW_OF_SPREAD, HIGH_OF_SPREAD, SPREAD = 20.0, 80.0, 2.0
-"""Or the fastest fifth does, and from there to the slowest fifth is this many times more: a queue without order. Our
-own, from recordings of three locks, of which 7 to 15 % of the requests find one free."""
+SLOWER_CLEAR = 1.4  # as :data:`~loadtop.diagnosis.response_times.SLOWER`, for a finding that holds; our own
 
 EVERY_SLOWER, EVERY_WAITING_PCT, ENOUGH = 1.3, 20.0, 20
 """Or every one of at least so many requests takes this many times R0: pages that differ would still have fast ones. Or
@@ -74,7 +68,7 @@ class Waiting:
         mean_ms, least_ms = times.sum_us / times.count / 1000, least / 1000
         share = 100.0 * max(0.0, 1.0 - least_ms / mean_ms) if mean_ms else 0.0
         flying, served = rps * mean_ms / 1000, rps * least_ms / 1000
-        low, low_ms = _slow_part(times)
+        low, low_ms = slow_part(times)
         slower = low_ms / least_ms if least_ms else 1.0
         most = share > WAITING_PCT and slower > SLOWER
         every = times.count >= ENOUGH and share > EVERY_WAITING_PCT and alone > EVERY_SLOWER * least
@@ -110,13 +104,6 @@ class Waiting:
         smaller = [(n, mean) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
         best = max(smaller, key=lambda known: known[1], default=None)
         return best if best is not None and rps < GAIN * best[1] else None
-
-
-def _slow_part(times: Distribution) -> tuple[float, float]:
-    """The percentile at which a request counts as one of those that wait, and its time in ms."""
-    low, high = (percentile(times, each) for each in (LOW_OF_SPREAD, HIGH_OF_SPREAD))
-    which = LOW_OF_SPREAD if high > SPREAD * low else LOW_PERCENTILE
-    return which, percentile(times, which) / 1000
 
 
 def _is_calm(host: HostView) -> bool:

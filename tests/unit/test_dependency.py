@@ -1,5 +1,6 @@
 """Services and file locks that requests wait for, on composed frames: which of them is the limit, and which is not."""
 
+from math import log
 from typing import Any
 
 import pytest
@@ -58,6 +59,14 @@ def test_a_service_that_serves_one_after_the_other_is_the_dependency(course: Cou
     )
 
 
+def test_sessions_that_wait_for_a_row_are_served_in_no_order(course: Course) -> None:
+    """Their times are those of a random choice among those that wait: exponential, with a mean of 12 times 20 ms."""
+    unordered = served(50, *[240.0 * log(50 / (n + 0.5)) for n in range(50)])
+    begin(course, SERIAL_FIRST)
+    diagnosis = course.go_on(3, board=None, load=unordered, changes={"peers": asks(11.0)})
+    assert named(diagnosis) == "dependency"
+
+
 def test_one_that_serves_all_at_once_is_none(course: Course) -> None:
     begin(course, PARALLEL)
     assert named(course.go_on(6, load=PARALLEL, changes={"peers": asks(11.9)})) == "none"
@@ -84,6 +93,12 @@ def test_a_pool_whose_pages_differ_is_the_pool(course: Course) -> None:
     mixed = served(100, *[2.0, 240.0] * 50)
     begin(course, mixed, board="W" * 10)
     assert named(course.go_on(5, board="W" * 10, load=mixed, changes={"peers": asks(9.0)})) == "apache-workers"
+
+
+def test_a_pool_of_which_a_quarter_of_the_pages_is_cached_is_the_pool(course: Course) -> None:
+    cached = served(100, *[2.0] * 25, *[150.0 + 4 * n for n in range(75)])
+    begin(course, cached, board="W" * 10)
+    assert named(course.go_on(5, board="W" * 10, load=cached, changes={"peers": asks(9.0)})) == "apache-workers"
 
 
 @pytest.mark.parametrize(("fewer", "limit"), [(2.0, "dependency"), (9.0, "apache-workers")])
