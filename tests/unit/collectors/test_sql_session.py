@@ -171,7 +171,11 @@ async def test_the_next_address_of_a_name_is_tried(server: Server, monkeypatch: 
         (family, socket.SOCK_STREAM, 0, "", (host, port))
         for family, host in ((socket.AF_INET6, "::1"), (socket.AF_INET, "127.0.0.1"))
     )
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [refuses, answers])
+
+    def addresses(*_: object, **__: object) -> list[object]:
+        return [refuses, answers]
+
+    monkeypatch.setattr(socket, "getaddrinfo", addresses)
     session = session_to(f"db:{port}")
     assert await session.ask(("one",)) == "a\t1\n" * 2
     session.cut()
