@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
     from tui.apps.cockpit import FirstPage
     from tui.apps.load_control import LoadOwner
+    from tui.panels.header import Caption
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INSISTENT_S = 2.0
@@ -37,16 +38,21 @@ def with_screen(options: Options) -> bool:
 
 
 async def show(
-    feed: Feed, options: Options, first: "FirstPage | None" = None, program: "CommandLoad | None" = None
+    feed: Feed,
+    options: Options,
+    first: "FirstPage | None" = None,
+    program: "CommandLoad | None" = None,
+    caption: "Caption | None" = None,
 ) -> bool:
     """Show the feed to its end, in the cockpit or line by line; returns whether a signal cut it short. ``program`` is a
-    command that the feed runs."""
+    command that the feed runs, ``caption`` what the cockpit says above its panels."""
     seconds = options.time if options.command == "watch" else None
     if with_screen(options):
         from tui.apps.cockpit import Cockpit, run_cockpit
 
         load_owner: LoadOwner = "tune" if options.command == "tune" else "hand"
-        app = Cockpit(feed, first=first, program=program, load_owner=load_owner, most=options.most_by_hand)
+        most = options.most_by_hand
+        app = Cockpit(feed, first=first, program=program, caption=caption, load_owner=load_owner, most=most)
         return await run_cockpit(app, seconds) is not None
     return await _print(feed, options, seconds)
 

@@ -68,14 +68,17 @@ def load_maker(options: Options, request_logs: list[BinaryIO] | None = None) -> 
     return builtin
 
 
-async def demo_load() -> Load:
-    """Start the demo's server, and the load on it. Raises UnreachableError if the server does not start."""
+async def demo_load(seconds: float | None = None) -> Load:
+    """Start the demo's server, and the load on it, of that length or the usual one.
+
+    Raises UnreachableError if the server does not start.
+    """
     from loadtop.cli.demo.server import demo_plan, start_server
     from loadtop.generator.pool import LoadPool
     from loadtop.generator.restart import RestartableLoad
 
     server = await start_server()
-    plan = demo_plan(server)
+    plan = demo_plan(server, seconds)
     return Load(RestartableLoad(lambda: LoadPool(plan)), plan, server.status_url, server.process.close)
 
 

@@ -16,6 +16,7 @@ from loadtop.cli.options.table import LOADS, Options
 from loadtop.cli.outputs import check_writable, print_report, write_ab_files
 from loadtop.cli.public_target import confirm_public_targets
 from loadtop.i18n import rendered
+from loadtop.pipeline.feed import Feed, Mark
 
 if TYPE_CHECKING:
     from loadtop.analysis.totals.totals import RunResult
@@ -48,8 +49,11 @@ async def _run(options: Options) -> int:
         test.write(result, result.summary, lambda out: print_report(result, options, out))
         write_ab_files(result, request_logs, options)
 
+    display = partial(show, program=program)
+    if options.command == "demo":
+        display = partial(_show_demo, test)
     try:
-        interrupted = await test.run(prepare, partial(show, program=program))
+        interrupted = await test.run(prepare, display)
     except Exception:
         # Whatever it was: the user gets what was measured up to then.
         if test.totals.started is not None:
@@ -70,12 +74,22 @@ async def _run(options: Options) -> int:
     )
 
 
+async def _show_demo(test: LiveTest, feed: Feed, options: Options) -> bool:
+    """Show the demo's feed with its story."""
+    from loadtop.cli.demo.story import Narrator, caption
+
+    test.sinks.append(Narrator(lambda text: feed.command(Mark(text))).add)
+    return await show(feed, options, caption=caption)
+
+
 def _load(
     options: Options, program: "CommandLoad | None", request_logs: list[BinaryIO] | None
 ) -> tuple[str, str | None, Callable[[], Awaitable[Load]]]:
     """A title for the load, its URL as far as it is known, and what prepares it."""
     if options.command == "demo":
-        return "demo", None, demo_load
+        from loadtop.cli.demo.story import FAST_S
+
+        return "demo", None, partial(demo_load, FAST_S if options.fast else None)
     if options.command == "watch":
         load = Load() if program is None else Load(program, program.plan)
         title = "watching" if program is None else " ".join(safe_words(options, options.words)[-len(options.program) :])

@@ -19,8 +19,9 @@ import psutil
 import pytest
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
-from loadtop.cli.demo.server import CORES, WORKERS, DemoServer, demo_plan, start_server
-from tests.loads.program import wait_until
+from loadtop.cli.demo.server import DemoServer, demo_plan, start_server
+from loadtop.cli.demo.story import CORES, FAST_S, PHASES, WORKERS
+from tests.loads.program import loadtop, summary_of, wait_until
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 pytestmark = pytest.mark.servers
@@ -118,8 +119,18 @@ async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(mo
         assert (light.concurrency or 0) < WORKERS < (wait.concurrency or 0)
         assert CORES < (burn.concurrency or 0) < WORKERS
         assert [plan.targets[(step.targets or (9,))[0]].path for step in plan.steps] == ["/light", "/wait", "/burn"]
+        assert sum(step.duration_s or 0 for step in demo_plan(target, FAST_S).steps) == pytest.approx(20)
         monkeypatch.setenv("LOADTOP_DEMO_SECONDS", "6")
         assert sum(step.duration_s or 0 for step in demo_plan(target).steps) == pytest.approx(6)
+
+
+def test_each_phase_says_what_is_shown() -> None:
+    env = {**os.environ, "LOADTOP_DEMO_SECONDS": "3", "LOADTOP_DEMO_SERVER": "embedded"}
+    done = loadtop("demo", "--headless", "--no-record", "--interval", "0.2", "--json", "-", env=env)
+    assert done.returncode == 0, done.stderr
+    told = [str(phase.told) for phase in PHASES]
+    assert [mark["text"] for mark in summary_of(done.stdout)["marks"]] == told
+    assert all(f"mark: {text}" in done.stderr for text in told)
 
 
 async def test_its_own_server_is_a_web_server_in_every_process_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from tui.widgets.palette import Entry, Palette
 
 if TYPE_CHECKING:
     from loadtop.engines.command import CommandLoad
+    from tui.panels.header import Caption
     from tui.widgets.question import Question
 
 MESSAGE_S = 4.0  # seconds that a message stays in the last line
@@ -64,13 +65,14 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         appearance: Appearance | None = None,
         first: FirstPage | None = None,
         program: "CommandLoad | None" = None,
+        caption: "Caption | None" = None,
         load_owner: LoadOwner = "hand",
         most: int | None = None,
     ) -> None:
-        """``first`` is the page to begin with, ``program`` a command that the feed runs, ``most`` how many connections
-        may be set by hand."""
+        """``first`` is the page to begin with, ``program`` a command that the feed runs, ``caption`` what is said above
+        the panels, ``most`` how many connections may be set by hand."""
         self.appearance = appearance or Appearance.of_terminal()
-        self._cockpit = CockpitScreen(self.appearance, program)
+        self._cockpit = CockpitScreen(self.appearance, program, caption)
         super().__init__(self._cockpit)
         self.reader = FeedReader(feed, self._draw_soon, CURVES)
         self.load_control = LoadControl(feed.command, load_owner if program is None else "command", most)

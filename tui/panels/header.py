@@ -1,10 +1,12 @@
 """The first line: what is tested, with which load, how far it is, where it is recorded, and which machine is shown."""
 
-from loadtop.i18n import clock, tr
+from collections.abc import Callable
+
+from loadtop.i18n import Text, clock, tr
 from loadtop.model import LoadSample, LoadState
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip_middle, length, line, safe, spread, width
+from tui.drawing.line import Line, Role, Span, clip, clip_middle, length, line, message_text, safe, spread, width
 from tui.drawing.numbers import count, grouped, milliseconds, per_second
 from tui.state.view import Phase, View
 from tui.widgets.lines import Lines
@@ -12,6 +14,20 @@ from tui.widgets.lines import Lines
 GAP = Span("  ")
 MOST_NAME = 16  # cells of a machine's name
 LEAST_TITLE = 22  # cells of the address that stay before other things are left out
+
+
+Caption = Callable[[LoadSample | None], Text]
+"""What is said of the load in a line above the panels."""
+
+
+class CaptionLine(Lines):
+    def __init__(self, appearance: Appearance, caption: Caption) -> None:
+        super().__init__(appearance, "caption")
+        self._caption = caption
+
+    def draw(self, view: View) -> None:
+        text = message_text(self._caption(view.load))
+        self.show([line(" ", Span(clip(text, max(0, self.size.width - 1), self.glyphs.ellipsis), Role.TITLE))])
 
 
 class Header(Lines):

@@ -11,7 +11,7 @@ from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
 from tui.drawing.layout import Band, bands_for, boxes, chosen_panels, framed, tabs
 from tui.drawing.line import Role, Span, length
-from tui.panels.header import Header
+from tui.panels.header import Caption, CaptionLine, Header
 from tui.panels.processes import ProcessPanel
 from tui.panels.registry import PANELS, SERVERS
 from tui.state.view import View
@@ -50,11 +50,14 @@ class PanelLayout(Layout):
 class CockpitScreen(LiveScreen, inherit_bindings=False):
     AUTO_FOCUS = ""
 
-    def __init__(self, appearance: Appearance, program: "CommandLoad | None" = None) -> None:
+    def __init__(
+        self, appearance: Appearance, program: "CommandLoad | None" = None, caption: Caption | None = None
+    ) -> None:
         super().__init__()
         self.appearance = appearance
         self.glyphs = appearance.glyphs
         self.header = Header(appearance)
+        self.caption = None if caption is None else CaptionLine(appearance, caption)
         self.keys = KeyBar(appearance)
         self.panels: dict[str, Panel] = {panel.KEY: panel(appearance) for panel in PANELS}
         self.processes = cast("ProcessPanel", self.panels["processes"])
@@ -77,19 +80,24 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield self.header
+        if self.caption is not None:
+            yield self.caption
         yield from self.panels.values()
         yield self.keys
 
     def places(self, cells: int, rows: int) -> list[tuple[Widget, Region]]:
-        shared = bands_for(cells, rows, [panel.KEY for panel in SERVERS], command="command" in self.panels)
+        top = 1 if self.caption is None else 2
+        shared = bands_for(cells, rows + 1 - top, [panel.KEY for panel in SERVERS], command="command" in self.panels)
         bands, sharing = chosen_panels(shared, self._wanted, self._recent), tabs(shared, self._wanted)
         if self.zoomed:
             bands, sharing = [Band((self.chosen,), 1, weight=1)], {}
         found: list[tuple[Widget, Region]] = [(self.header, Region(0, 0, cells, 1))]
+        if self.caption is not None:
+            found.append((self.caption, Region(0, 1, cells, 1)))
         for panel in self.panels.values():
             panel.placement = None
             panel.tabs = tuple((name, self.panels[name].TAB or name) for name in sharing.get(panel.KEY, ()))
-        room = boxes(bands, cells, 1, rows - 2) if cells >= LEAST[0] and rows >= LEAST[1] else []
+        room = boxes(bands, cells, top, rows - 1 - top) if cells >= LEAST[0] and rows >= LEAST[1] else []
         for placement in framed(room, self.glyphs):
             panel = self.panels[placement.panel]
             panel.placement = placement
@@ -115,6 +123,8 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             return
         with self.together():
             self.header.draw(view)
+            if self.caption is not None:
+                self.caption.draw(view)
             for panel in self.panels.values():
                 panel.draw(view)
 

@@ -15,16 +15,14 @@ from pathlib import Path
 
 import loadtop
 from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
-from loadtop.cli.demo.pages import BURN, LIGHT, WAIT
+from loadtop.cli.demo.pages import LIGHT
+from loadtop.cli.demo.story import CORES, PHASES, WORKERS
 from loadtop.cli.exit_codes import UnreachableError
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.generator.plan import Plan, Step, Target
 
 READY_S = 8.0
 TERM_S = 1.5  # how long the server may take to end before it is killed
-CORES = os.cpu_count() or 1
-WORKERS = max(8, 4 * CORES)  # few enough that waiting pages fill them; enough that computing pages use every core first
-HEADROOM_S, POOL_S, CPU_S = 18.0, 18.0, 20.0
 _ROOT = str(Path(loadtop.__file__).resolve().parent.parent)
 """This copy of loadtop is imported, whatever is in the working directory, which ``-P`` leaves out."""
 
@@ -109,16 +107,15 @@ def _end_of(log: Path) -> str:
 
 
 def demo_plan(server: DemoServer, seconds: float | None = None) -> Plan:
-    """Three steps: headroom, a full worker pool with an idle processor, a full processor. ``seconds`` is the time of
-    all (by default that of ``LOADTOP_DEMO_SECONDS``, or 56 s)."""
-    whole = HEADROOM_S + POOL_S + CPU_S
+    """A step for each phase of the story. ``seconds`` is the time of all (by default that of ``LOADTOP_DEMO_SECONDS``,
+    or 56 s)."""
+    whole = sum(phase.seconds for phase in PHASES)
     scale = (seconds or float(os.environ.get("LOADTOP_DEMO_SECONDS") or whole)) / whole
     return Plan(
-        targets=tuple(Target.parse(server.url + page.name) for page in (LIGHT, WAIT, BURN)),
-        steps=(
-            Step(concurrency=2, duration_s=HEADROOM_S * scale, targets=(0,)),
-            Step(concurrency=2 * WORKERS, duration_s=POOL_S * scale, targets=(1,)),
-            Step(concurrency=3 * CORES, duration_s=CPU_S * scale, targets=(2,)),
+        targets=tuple(Target.parse(server.url + phase.page.name) for phase in PHASES),
+        steps=tuple(
+            Step(concurrency=phase.connections, duration_s=phase.seconds * scale, targets=(number,))
+            for number, phase in enumerate(PHASES)
         ),
         timeout_s=20.0,
     )

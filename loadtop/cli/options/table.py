@@ -31,7 +31,7 @@ COMMANDS = {
             "measure server variants under several loads", "experiment",
             ("experiment plan.toml", "experiment --check plan.toml")),
         Command("demo", "demo [OPTIONS]", "start a server and load it: shows what loadtop does", "run",
-            ("demo",)),
+            ("demo", "demo --headless --fast")),
         Command("replay", "replay [OPTIONS] SESSION", "show a recording in the cockpit again", "recordings",
             ("replay run.loadtop",)),
         Command("report", "report [OPTIONS] SESSION", "print or write the report of a recording", "recordings",
@@ -263,6 +263,7 @@ class Options:
     tr_attributes: str | None = AB_REPORTS.option("-y", "TEXT", "attributes of <tr>; switches -w on")
     td_attributes: str | None = AB_REPORTS.option("-z", "TEXT", "attributes of <td>; switches -w on")
 
+    fast: bool = OPTIONS.option("--fast", "", "show it all in 20 s", commands=("demo",))
     out: Path | None = OPTIONS.option("--out", "DIR",
         "write results there (default: PLAN.results beside the plan)", Path, commands=("experiment",))
     again: bool = OPTIONS.option("--again", "", "measure everything again, not only what is missing",
