@@ -18,12 +18,18 @@ MOST_PROCESSES = 100_000
 MOST_PORT = 65_535
 _LARGEST = 2**63 - 1
 _PID_DIGITS = 10
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]{1,4096}")
 _DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
 
 
 def excerpt(text: str) -> str:
     """The beginning of a text as a message may quote it: short, on one line, every odd character escaped."""
     return ascii(text if len(text) <= 40 else text[:37] + "...")
+
+
+def on_one_line(text: str) -> str:
+    """Text of a far machine as a message may quote it: on one line, without control characters."""
+    return _CONTROL.sub(" ", text).strip()
 
 
 def short(text: str, most: int = LONGEST_NAME) -> str:

@@ -106,8 +106,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
     _, quota, period, cpu_directory = min(quotas, key=itemgetter(0), default=(math.inf, None, None, ""))
     stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT)
     nanoseconds = stat.get("throttled_time")
-    limits = ((_memory_limit(reading, directory, place.version), directory) for directory in place.memory)
-    limit, memory_directory = min(limits, key=itemgetter(0), default=(math.inf, ""))
+    limit, memory_directory = tightest_memory(reading, place)
     used, failures = _memory_use(reading, memory_directory, place.version)
     stalls = [reading.optional(f"{place.pressure}/{name}") for name in PRESSURES] if place.pressure else []
     return CgroupLimits(
@@ -123,6 +122,13 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
         memory_failures=failures,
         pressure=parse_pressure(*stalls) if any(text is not None for text in stalls) else None,
     )
+
+
+def tightest_memory(reading: Reading, place: Place) -> tuple[float, str]:
+    """The tightest memory limit of a group and its ancestors in bytes, infinite where there is none, and the directory
+    of the group that has it."""
+    limits = ((_memory_limit(reading, directory, place.version), directory) for directory in place.memory)
+    return min(limits, key=itemgetter(0), default=(math.inf, ""))
 
 
 class CgroupCollector:
@@ -196,31 +202,31 @@ def _quota(reading: Reading, directory: str, version: int) -> tuple[float, int |
     if version == 2:
         quota, period = (*map(count_or_none, _words(reading, f"{directory}/cpu.max")), None, None)[:2]
     else:
-        quota, period = (_number(reading, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period"))
+        quota, period = (number(reading, f"{directory}/cpu.cfs_{name}_us") for name in ("quota", "period"))
     return (quota / period, quota, period) if quota and period else (math.inf, None, None)
 
 
 def _memory_limit(reading: Reading, directory: str, version: int) -> float:
     """In bytes; infinite where there is none."""
     names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)
-    limits = (_number(reading, f"{directory}/{name}") for name in names)
+    limits = (number(reading, f"{directory}/{name}") for name in names)
     return min((limit for limit in limits if limit is not None and limit < UNLIMITED_BYTES), default=math.inf)
 
 
 def _memory_use(reading: Reading, directory: str, version: int) -> tuple[int | None, int | None]:
     if version == 1:
-        used, failures = (_number(reading, f"{directory}/memory.{name}") for name in ("usage_in_bytes", "failcnt"))
+        used, failures = (number(reading, f"{directory}/memory.{name}") for name in ("usage_in_bytes", "failcnt"))
         return used, failures
     events = counts(reading.optional(f"{directory}/memory.events") or "", ("high", "max"))
     hits = [events[name] for name in ("high", "max") if name in events]
-    return _number(reading, f"{directory}/memory.current"), sum(hits) if hits else None
+    return number(reading, f"{directory}/memory.current"), sum(hits) if hits else None
 
 
 def _words(reading: Reading, path: str) -> list[str]:
     return next(complete_lines(reading.optional(path) or ""), "").split()
 
 
-def _number(reading: Reading, path: str) -> int | None:
+def number(reading: Reading, path: str) -> int | None:
     """The number in a file of one; ``None`` for ``max``, -1, or a file that is not there."""
     words = _words(reading, path)
     return count_or_none(words[0]) if words else None

@@ -3,12 +3,15 @@
 import asyncio
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from collectors.errors import ParseError
 from collectors.kind import Kind
-from collectors.linux import cpu, devices, memory, sockets
+from collectors.linux import container, cpu, devices, memory, sockets
 from collectors.linux.cgroup import CgroupCollector
+from collectors.linux.container import Container
 from collectors.linux.core_speeds import CoreSpeeds
+from collectors.linux.namespaces import BOOT_ID
 from collectors.linux.processes import ProcessTable
 from collectors.linux.queueing import Shaping
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, batches, lines_of
@@ -19,8 +22,7 @@ from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network, Role
 HOSTNAME = "/proc/sys/kernel/hostname"
 KERNEL = "/proc/sys/kernel/osrelease"
 SYSTEM = "/etc/os-release"
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM), Wanted(BOOT_ID), *OWN_ADDRESSES)
+_FACTS = (Wanted(HOSTNAME), Wanted(KERNEL), Wanted(SYSTEM), BOOT_ID, *OWN_ADDRESSES)
 _ALWAYS = (  # the files of every sample
     *cpu.FILES,
     *cpu.LOAD_FILES,
@@ -50,6 +52,7 @@ class LinuxMachine:
         self.set_aside = self._table.set_aside
         self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
         self._cgroup = CgroupCollector()
+        self._container = Container()
         self._core_speeds = CoreSpeeds()
         self._shaping = Shaping()
         self._facts: HostFacts | None = None
@@ -66,6 +69,10 @@ class LinuxMachine:
         request = self._request()
         async with self._reading:
             reading = await self._transport.read(request)
+            self._container.find(reading)
+            if self._facts is None and (limits := self._container.files()):
+                more = await self._transport.read(Request(limits))  # or the first sample would be of the whole machine
+                reading = replace(reading, files={**more.files, **reading.files})
         return self._parse(reading, began)
 
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
@@ -107,23 +114,31 @@ class LinuxMachine:
         files += self._core_speeds.files(slow=slow)
         files += self._shaping.files(slow=slow)
         if slow:
-            files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES)]
+            files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES), *container.FILES]
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
-        files += self._cgroup.files(tuple(pid for group in self._web for pid in self.tested(group)))
+        servers = tuple(pid for group in self._web for pid in self.tested(group))
+        files += self._cgroup.files(servers or ((container.FIRST,) if self._container.limited else ()))
+        files += self._container.files()
         files += [Wanted(path) for path in self._followed]
-        return Request(tuple(files), True, self._table.asleep(), self._table.want_pss(), self._table.want_waits())
+        return Request(
+            tuple(dict.fromkeys(files)), True, self._table.asleep(), self._table.want_pss(), self._table.want_waits()
+        )
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
         self._shaping.learn(reading)
         self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
         self._tables = isinstance(reading.files.get(sockets.LISTENERS), Missing)
+        self._container.learn(reading)
         run = Outcomes(reading.seconds)
         text, optional = reading.text, reading.optional
 
         def networks() -> tuple[Network, ...]:
             connections = None if tcp is None else tcp.established
             return self._shaping.applied(devices.parse_networks(text(devices.DEV), self._speeds), connections)
+
+        def memory_of_machine() -> Memory:
+            return self._container.memory(reading, memory.parse(text(memory.MEMINFO)))
 
         tcp = run.collect("tcp", lambda: sockets.collect(reading), (*sockets.COUNTERS, *sockets.TABLES))
         sample = HostSample(
@@ -134,8 +149,8 @@ class LinuxMachine:
             scheduler=run.collect(
                 "scheduler", lambda: cpu.parse_load(text(cpu.LOADAVG), optional(cpu.STAT)), cpu.LOAD_FILES
             ),
-            memory=(gauges := run.collect("memory", lambda: memory.parse(text(memory.MEMINFO)), memory.FILES)),
-            swap=run.collect("swap", lambda: memory.parse_swap(text(memory.MEMINFO))),
+            memory=(gauges := run.collect("memory", memory_of_machine, memory.FILES)),
+            swap=run.collect("swap", lambda: self._container.swap(reading, memory.parse_swap(text(memory.MEMINFO)))),
             paging=run.collect(
                 "paging", lambda: memory.parse_paging(text(memory.VMSTAT), reading.page_kb), memory.PAGING_FILES
             ),
@@ -185,7 +200,7 @@ def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory 
         cores=len(processor.cores) or 1 if processor else 1,
         memory_kb=gauges.total_kb if gauges else None,
         page_kb=reading.page_kb,
-        boot_id=_line(reading.optional(BOOT_ID)),
+        boot_id=_line(reading.optional(BOOT_ID.path)),
         addresses=shown_addresses(own_addresses(*(reading.files.get(each.path) for each in OWN_ADDRESSES))),
     )
 

@@ -17,12 +17,12 @@ from loadtop.cli.outputs import check_writable, write_json
 from loadtop.generator.limits import local_ports
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
-from loadtop.model.secrets import blanked
+from loadtop.model.secrets import blanked, place_without_secrets
 from loadtop.reports.doctor import PANELS, SCHEMA, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh.transport import SshTransport
+    from collectors.transport.shell.transport import ShellTransport
 
 INTERVAL_S = 0.5
 LEAST_S = 2.0  # the shortest time to watch a host: long enough for what is read in turn, and to look for servers
@@ -49,7 +49,7 @@ async def _examine_all(options: Options) -> list[Report]:
     from collectors.errors import TransportError
 
     async def unreachable(name: str, place: str, error: TransportError) -> Report:
-        return Report(name, place, problem=error.message, fix=error.fix)
+        return Report(name, place_without_secrets(place), problem=error.message, fix=error.fix)
 
     examinations: list[Coroutine[Any, Any, Report]] = []
     async with AsyncExitStack() as closing:
@@ -65,7 +65,7 @@ async def _examine_all(options: Options) -> list[Report]:
         return await asyncio.gather(*examinations)
 
 
-async def _examine(options: Options, far: "dict[str, SshTransport]") -> Report:
+async def _examine(options: Options, far: "dict[str, ShellTransport]") -> Report:
     ((name, place),) = options.hosts
     (host,) = await asyncio.to_thread(watched_hosts, options, None, None, far)
     await host.start(INTERVAL_S)
@@ -82,13 +82,15 @@ async def _examine(options: Options, far: "dict[str, SshTransport]") -> Report:
     finally:
         await host.close()
     if sample is None:
-        return Report(name, place, problem=problem or Message("no sample was received"))
+        return Report(name, place_without_secrets(place), problem=problem or Message("no sample was received"))
     checks = list(examine(sample))
     if place in HERE:
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         checks.append(generator(None if files == resource.RLIM_INFINITY else files, local_ports()))
     facts = sample.facts
-    return Report(name, place, f"{facts.hostname}, {facts.system}, {facts.kernel}", checks=tuple(checks))
+    return Report(
+        name, place_without_secrets(place), f"{facts.hostname}, {facts.system}, {facts.kernel}", checks=tuple(checks)
+    )
 
 
 def text(report: Report) -> str:

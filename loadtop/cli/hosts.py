@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UnreachableError
-from loadtop.cli.options.option import HERE
+from loadtop.cli.options.option import EXEC, HERE
 from loadtop.cli.options.table import Options
 from loadtop.i18n import Message
 
 if TYPE_CHECKING:
-    from collectors.transport.ssh.transport import SshTransport
+    from collectors.transport.shell.transport import ShellTransport
     from loadtop.generator.plan import Plan
 
 
@@ -22,15 +22,18 @@ def _role(*, serves: bool, generates: bool) -> str:
     return "+".join(part for part, applies in parts.items() if applies) or "other"
 
 
-async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, SshTransport]":
+async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, ShellTransport]":
     """Connect to the remote hosts until ``closing`` ends; returns the connections by name. Raises UnreachableError."""
     places = {name: place for name, place in options.hosts if place not in HERE}
     if not places:
         return {}
     from collectors.errors import TransportError
+    from collectors.transport.exec.transport import ExecTransport
     from collectors.transport.ssh.transport import SshTransport
 
-    far = {name: SshTransport(place) for name, place in places.items()}
+    far: dict[str, ShellTransport] = {
+        name: ExecTransport(place) if place.startswith(EXEC) else SshTransport(place) for name, place in places.items()
+    }
 
     async def disconnect() -> None:
         await asyncio.gather(*(transport.close() for transport in far.values()))
@@ -46,7 +49,7 @@ async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, S
 
 
 def watched_hosts(
-    options: Options, plan: "Plan | None", status: str | None, far: "dict[str, SshTransport]"
+    options: Options, plan: "Plan | None", status: str | None, far: "dict[str, ShellTransport]"
 ) -> Sequence[Any]:
     """The hosts to watch. Blocks while names are looked up and libraries load: call it in a thread."""
     from collectors.host import HostCollector, far_machine, local_machine
@@ -82,20 +85,29 @@ def watched_hosts(
     return hosts
 
 
-def _served(plan: "Plan | None", far: "dict[str, SshTransport]") -> tuple[list[str], dict[str, list[str]]]:
+def _served(plan: "Plan | None", far: "dict[str, ShellTransport]") -> tuple[list[str], dict[str, list[str]]]:
     """The requested URLs that this machine serves, one per port, and those that each remote host serves. A URL that
-    leads to a remote host belongs to it, even if this machine has the same address."""
+    leads to a remote host belongs to it, even if this machine has the same address. One that leads to none of them may
+    arrive at any of those containers whose ports are published; which of their own ports that is cannot be known."""
     near: list[str] = []
     served: dict[str, list[str]] = {}
     urls: dict[str, dict[int, str]] = {}
     for target in () if plan is None else plan.targets:
         urls.setdefault(target.origin.host, {}).setdefault(target.origin.port, target.url)
-    addresses = {name: _addresses(transport.address) for name, transport in far.items()} if urls else {}
+    addresses = (
+        {name: frozenset[str]().union(*map(_addresses, transport.names)) for name, transport in far.items()}
+        if urls
+        else {}
+    )
     for host, its in urls.items():
         known = _addresses(host)
         names = [name for name, found in addresses.items() if known & found]
         for name in names:
             served.setdefault(name, []).extend(its.values())
+        if not names:
+            for name, transport in far.items():
+                if transport.published:
+                    served.setdefault(name, [])
         if not names and _is_here(host):
             near += its.values()
     return near, served

@@ -175,7 +175,11 @@ class Diagnoser:
             latch.update(self._at, measured.at, now.get(key), silent=key[1] in silent)
             for key, latch in self._latches.items()
         )
-        findings = sorted((f for f in updated if f is not None), key=lambda finding: self._order(measured, finding))
+        held = sorted((f for f in updated if f is not None), key=lambda finding: self._order(measured, finding))
+        of_subject: dict[tuple[str, str | None], Finding] = {}
+        for finding in held:
+            of_subject.setdefault(self._subject(measured, finding), finding)
+        findings = list(of_subject.values())
         self._at = measured.at
         calm = not any(each.over for each in now.values())
         forecast = self._forecaster.add(measured, calm=calm)
@@ -211,6 +215,13 @@ class Diagnoser:
         elsewhere = host is not None and "target" not in host.state.role
         yields = self._latches[finding.bottleneck, finding.host].yields
         return yields, self._rank[finding.bottleneck], elsewhere
+
+    def _subject(self, measured: Measured, finding: Finding) -> tuple[str, str | None]:
+        """The verdict and what it is about: of the hosts that are one machine, as containers are, the first stands for
+        all where the kernel tells each the same."""
+        host = None if finding.host is None else measured.host(finding.host)
+        machine = self._verdicts[finding.bottleneck].whole_machine and host is not None and host.boot_id
+        return finding.bottleneck, machine or finding.host
 
     def _explains(self, cause: Finding, other: Finding) -> bool:
         """Queues and pools fill behind a limit on any host, everything else behind one on the same."""

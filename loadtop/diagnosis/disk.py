@@ -89,6 +89,7 @@ DISK = Verdict(
     sentence="A disk is the limit",
     headline="is the limit",
     family=Family.STORAGE,
+    whole_machine=True,
     explains=(Family.POOL,),
     of_host=_assess,
     titles={"blocked": "tasks waiting for a disk"},

@@ -57,13 +57,9 @@ def _assess_process(measured: Measured) -> Assessment | None:
 
 def _beside(measured: Measured) -> list[HostView]:
     """The machines under test that generate the load too, also where another host is the same machine."""
-    boots = {_boot_id(host) for host in measured.hosts if "generator" in host.state.role} - {""}
+    boots = {host.boot_id for host in measured.hosts if "generator" in host.state.role} - {""}
     tested = [host for host in measured.hosts if "target" in host.state.role]
-    return [host for host in tested if "generator" in host.state.role or _boot_id(host) in boots]
-
-
-def _boot_id(host: HostView) -> str:
-    return "" if host.sample is None else host.sample.facts.boot_id
+    return [host for host in tested if "generator" in host.state.role or host.boot_id in boots]
 
 
 def _server_waits_too(measured: Measured) -> bool:
@@ -110,8 +106,8 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     """The processors of a machine that only generates load are nearly full, by the load generator, or so that it has
     to wait for them. What else is at work there is no limit while the generator is served in time. Another name of the
     machine under test is none of its own."""
-    tested = {_boot_id(each) for each in measured.hosts if "target" in each.state.role} - {""}
-    if host.rates is None or host.rates.cpu is None or _boot_id(host) in tested:
+    tested = {each.boot_id for each in measured.hosts if "target" in each.state.role} - {""}
+    if host.rates is None or host.rates.cpu is None or host.boot_id in tested:
         return None
     busy = host.rates.cpu.busy
     felt = _is_felt(measured, host, host.rates)

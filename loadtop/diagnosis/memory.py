@@ -68,6 +68,7 @@ SWAP = Verdict(
     sentence="Swapping is the limit",
     headline="is the limit",
     family=Family.MEMORY,
+    whole_machine=True,
     explains=("memory", "disk", "cpu", "cpu-core", Family.POOL),
     of_host=_assess_swap,
 )

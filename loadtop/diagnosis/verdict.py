@@ -78,6 +78,7 @@ class Verdict:
     ``of_load``, ``of_host`` and, on a host that only generates load, ``of_generator`` assess one interval; ``headroom``
     says what is free. ``intervals`` of the newest three must be over the threshold. ``doubtful``: the limit is not the
     server's, or cannot be seen. ``clause``: the headline says all by itself. ``titles`` name evidence without a metric.
+    ``whole_machine``: what it measures is the same in every container of a machine.
     """
 
     name: Translatable
@@ -95,6 +96,7 @@ class Verdict:
     intervals: int = 2
     doubtful: bool = False
     clause: bool = False
+    whole_machine: bool = False
     titles: Mapping[str, Translatable] = field(default_factory=dict[str, Translatable])
 
 

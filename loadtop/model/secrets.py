@@ -5,6 +5,7 @@ texts. In doubt a value is blanked. The time taken is proportional to the length
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -47,6 +48,7 @@ _HARMLESS_HEADER = re.compile(
 )
 """Headers whose value may be written down. That of any other may be a key that only its server knows by that name."""
 
+_COMMAND = re.compile(r"(?:[^=\s]{1,64}=)?exec:")
 _WORD = re.compile(rf"\S{{1,{MAX_TEXT}}}")
 _USER = re.compile(rf"//([^/?#@:]{{0,{MAX_TEXT}}})")
 _PORT = re.compile(r":\d{0,20}(?:[/?#]|$)")
@@ -86,6 +88,18 @@ def without_secrets(argv: Sequence[str]) -> list[str]:
     return out
 
 
+def place_without_secrets(place: str) -> str:
+    """The place of a host, ``exec:COMMAND`` or ``NAME=exec:COMMAND``, without the secrets in its command."""
+    found = _COMMAND.match(place)
+    if found is None:
+        return url_without_secrets(place)
+    try:
+        words = shlex.split(place[found.end() :])
+    except ValueError:
+        return found[0] + BLANK
+    return found[0] + " ".join(word if BLANK in word else shlex.quote(word) for word in without_secrets(words))
+
+
 def _option(word: str) -> tuple[str, str]:
     """The cleaned word, and what the next one is: see :func:`_clean`."""
     if word.startswith("--"):
@@ -108,7 +122,7 @@ def _clean(kind: str, value: str) -> str:
     """A value without secrets; ``kind`` is ``secret``, ``header``, ``user`` (with a password) or ``text``."""
     if kind == "secret" or (kind == "user" and ":" in value):
         return BLANK
-    return header_without_secrets(value) if kind == "header" else url_without_secrets(value)
+    return header_without_secrets(value) if kind == "header" else place_without_secrets(value)
 
 
 def header_without_secrets(line: str) -> str:

@@ -32,6 +32,11 @@ class HostView:
     def sample(self) -> HostSample | None:
         return self.state.sample
 
+    @property
+    def boot_id(self) -> str:
+        """The same for hosts that are one machine, as containers on it are; empty where it is not known."""
+        return "" if self.sample is None else self.sample.facts.boot_id
+
     def servers(self, kind: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind that the newest interval read, whose readings are of type ``record``."""
         return () if self.rates is None else self.rates.of_kind(kind, record)

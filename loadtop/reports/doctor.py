@@ -85,9 +85,7 @@ def examine(sample: HostSample) -> Iterable[Check]:
 def _fix(lack: Outcome | Lack, sample: HostSample) -> Text:
     if lack.fix:
         return lack.fix
-    far = sample.facts.source != "local"
-    as_root = f"--host {sample.host}=ssh://root@{sample.facts.source.removeprefix('ssh://').rpartition('@')[2]}"
-    root = as_root if far else "sudo loadtop ..."
+    root = _root(sample.host, sample.facts.source)
     if lack.cause is Cause.ROOT:
         return root
     if lack.cause is Cause.SOCKET:
@@ -95,6 +93,15 @@ def _fix(lack: Outcome | Lack, sample: HostSample) -> Text:
             "{root}   (or add the user to the group that owns that socket: usermod -aG GROUP USER)", root=root
         )
     return ""
+
+
+def _root(host: str, source: str) -> Text:
+    """How to watch a host as root."""
+    if source == "local":
+        return "sudo loadtop ..."
+    if source.startswith("exec:"):
+        return Message("start that shell as root (docker exec -u root, sudo nsenter)")
+    return f"--host {host}=ssh://root@{source.removeprefix('ssh://').rpartition('@')[2]}"
 
 
 def generator(files: int | None, ports: int | None) -> Check:

@@ -37,6 +37,7 @@ from collectors.php_fpm import status as fpm
 from collectors.postgresql import account as postgresql_account
 from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
+from collectors.transport.exec.failures import explain as explain_command
 from collectors.transport.shell import frames
 from collectors.transport.ssh.failures import explain
 from loadtop.analysis.experiment.plan import ExperimentPlan
@@ -166,6 +167,7 @@ def _far(data: bytes) -> None:
         frames.parse_frame(frames.cut_out(data, mark), mark, request, frames.Kept())
     first, *rest = text.split("\n")
     explain("ssh://web1", rest, len(first) % 300, first)
+    explain_command(("docker", "exec"), rest, len(first) % 300, first)
     host_names.in_hosts(text, "web1")
     routing.own_addresses(text, text)
 

@@ -18,7 +18,7 @@ import pytest
 from collectors.errors import TransportError
 from collectors.host import HostCollector, far_machine
 from collectors.machine import Request, Wanted
-from collectors.transport.ssh.guard import SocketDirectory
+from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.ssh.transport import SshTransport
 from tests.loads.running import until
 from tests.servers.program import Program, find_program, free_port
@@ -56,7 +56,7 @@ async def read_until(transport: SshTransport, outcome: str) -> float:
 
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.transport.ssh.transport.PAUSES_S", (0.1, 0.2))
+    monkeypatch.setattr("collectors.transport.shell.transport.PAUSES_S", (0.1, 0.2))
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ class TestGarbage:
         return str(error.value)
 
     async def test_silence(self, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("collectors.transport.ssh.transport.CONNECT_S", 1.0)
+        monkeypatch.setattr("collectors.transport.shell.transport.CONNECT_S", 1.0)
         assert "no response for 1 s" in await self.problem(pretend("exec sleep 60"))
 
     async def test_a_line_without_end(self, pretend: Pretend) -> None:
@@ -280,7 +280,7 @@ class TestGarbage:
 async def test_pauses_grow(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
     transport = pretend("exit 255")
     now = [1000.0]
-    monkeypatch.setattr("collectors.transport.ssh.transport.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("collectors.transport.shell.transport.time.monotonic", lambda: now[0])
     waits: list[str] = []
     for pause in (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0):
         now[0] += pause
@@ -313,7 +313,7 @@ async def test_a_connection_of_the_users_own_is_used(sshd: SshdFactory, tmp_path
 
 KILLED = """
 import os, signal
-from collectors.transport.ssh.guard import SocketDirectory
+from collectors.transport.shell.guard import SocketDirectory
 sockets = SocketDirectory()
 (sockets.path / "page0").touch()
 print(sockets.path, flush=True)

@@ -79,7 +79,7 @@ def gone(way: Way) -> bool:
 
 async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way breaks once, and is found again; after the end nothing is left."""
-    monkeypatch.setattr("collectors.transport.ssh.transport.PAUSES_S", (0.1, 0.2))
+    monkeypatch.setattr("collectors.transport.shell.transport.PAUSES_S", (0.1, 0.2))
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
     await transport.connect()
     host = HostCollector("web1", "target", far_machine(transport), find_servers=False)

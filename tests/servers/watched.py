@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 
 from collectors.host import HostCollector, far_machine, local_machine
-from collectors.transport.ssh.transport import SshTransport
+from collectors.transport.shell.transport import ShellTransport
 from loadtop.model import HostSample
 
 INTERVAL_S = 0.2
@@ -24,7 +24,7 @@ async def watching() -> AsyncGenerator[Watch]:
     async with contextlib.AsyncExitStack() as opened:
 
         async def start(
-            far: SshTransport | None = None, role: str = "target+generator", **options: Any
+            far: ShellTransport | None = None, role: str = "target+generator", **options: Any
         ) -> HostCollector:
             if far is not None:
                 await far.connect()

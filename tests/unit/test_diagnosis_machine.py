@@ -1,12 +1,16 @@
 """Limits of machines: memory, disks, stolen and throttled processors, lines; and what looks like one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from loadtop import model
+from loadtop.diagnosis.finding import Finding
+from loadtop.pipeline.snapshot import Pipeline
 from tests.unit.course import FULL, Counted, Course, counted, generator, named
+from tests.unit.known import known
 
 Settings = dict[str, Any]
 
@@ -271,3 +275,23 @@ def test_a_full_machine_that_generates(
 ) -> None:
     full: Settings = {"busy": (95.0, 93.0), "running": 5, "board": None}
     assert named(course_at("generator").go_on(6, processes=processes, load=settings, **full)) == limit
+
+
+@pytest.mark.parametrize(("boots", "hosts"), [(("a", "a"), ["web"]), (("a", "b"), ["web", "here"])])
+def test_a_machine_under_two_names_is_one_limit(
+    another_machine: Callable[..., Any], load: Any, frame_of: Callable[..., model.Frame], boots: tuple[str, str],
+    hosts: list[str],
+) -> None:  # fmt: skip
+    """A container tells the same of the processors as the machine that it is on."""
+    machines = [another_machine("here", "other"), another_machine("web", "target")]
+    pipeline = Pipeline()
+    found: tuple[Finding, ...] = ()
+    for number in range(6):
+        states = [each.state(**FULL) for each in machines]
+        facts = [replace(known(each.sample).facts, boot_id=boot) for each, boot in zip(states, boots, strict=True)]
+        states = [
+            replace(each, sample=replace(known(each.sample), facts=told))
+            for each, told in zip(states, facts, strict=True)
+        ]
+        found = pipeline.snapshot(frame_of(number, load.sample(), *states)).diagnosis.findings
+    assert [finding.host for finding in found if finding.bottleneck == "cpu"] == hosts

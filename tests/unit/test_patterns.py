@@ -33,7 +33,7 @@ OWN_WORDS = (
 SHORT_LINES = ("loadtop.engines.tools",)
 """Modules that get lines of at most :data:`loadtop.engines.output.MAX_LINE` characters, and match from their start."""
 
-IN_TABLES = {"collectors.transport.ssh.failures": "_PLAIN"}
+IN_TABLES = {"collectors.transport.exec.failures": "_SAID", "collectors.transport.ssh.failures": "_PLAIN"}
 """Tables whose rows begin with an expression that is matched in a loop, by their module."""
 
 PARSER: Any = importlib.import_module("re._parser")

@@ -121,7 +121,7 @@ def _host(view: View, glyphs: Glyphs, *, details: bool) -> Line:
         spans.append(Span(tr(" stale"), Role.WARN))
     elif details and host.sample is not None:
         source = host.sample.facts.source
-        how = "ssh" if source.startswith("ssh") else tr("local") if source == "local" else safe(source)
+        how = tr("local") if source == "local" else safe(source.partition(":")[0])  # ssh, exec
         took = milliseconds(1000 * host.sample.took_s, 3)
         spans.append(Span(f" {how if how != host.name else ''} {took} ms".replace("  ", " "), Role.DIM))
     if len(view.hosts) > 1:

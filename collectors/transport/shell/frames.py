@@ -20,6 +20,7 @@ from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Readin
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
 
 UPTIME = "/proc/uptime"
+_HERE = Path(__file__).parent
 SILENCE_S = 60
 """So long the far loop hears nothing until it ends."""
 
@@ -45,16 +46,22 @@ _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
 def far_script(key: str) -> str:
     """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
-    read = _bare("read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
-    script = _bare("loop.sh").replace("@READ@", read).replace("@QUEUES@", _bare("queues.pl"))
+    read = bare(_HERE / "read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
+    script = bare(_HERE / "loop.sh").replace("@READ@", read).replace("@QUEUES@", bare(_HERE / "queues.pl"))
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(SILENCE_S))
     script = script.replace("@TIME_WAIT@", TIME_WAIT)
     script = script.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
     return script.replace("@KEY@", key)
 
 
-def _bare(name: str) -> str:
-    lines = Path(__file__).with_name(name).read_text().splitlines()
+def bootstrap(script: str) -> str:
+    """The command of a shell that runs a script which comes as the first bytes of its input."""
+    return f"""eval "$(dd bs=1 count={len(script.encode())} 2>/dev/null)\""""
+
+
+def bare(script: Path) -> str:
+    """The text of one of our own scripts without comments and indentation."""
+    lines = script.read_text().splitlines()
     return "".join(f"{line.strip()}\n" for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from collectors.errors import TransportError
+from collectors.parsing import on_one_line
 from loadtop.i18n import Message
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]{1,4096}")
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]{1,4096})\)")
 _JUMP = "UNKNOWN port 65535"  # how ssh names the other end where a ProxyJump leads there
 
@@ -87,7 +87,7 @@ def explain(
     if status is not None and 128 < status < 160:
         return TransportError("its shell or a program it started was ended by signal {signal}", signal=status - 128)
     if status is not None and status >= 0 and status != 255:
-        last = clean(printed.strip() or said.strip())[-100:]
+        last = on_one_line(printed.strip() or said.strip())[-100:]
         reason = Message(
             "its shell ended with status {status}{last}: is it a POSIX shell? try {ssh} sh",
             status=status,
@@ -95,7 +95,7 @@ def explain(
             ssh=ssh,
         )
         return TransportError(reason, fix=f"{ssh} sh")
-    last = next((clean(line) for line in reversed(messages) if line.strip()), "")[:160]
+    last = next((on_one_line(line) for line in reversed(messages) if line.strip()), "")[:160]
     return TransportError("the connection was closed{last}", last=f" ({last})" if last else "")
 
 
@@ -114,8 +114,3 @@ def _denied(said: str, ssh: str) -> TransportError:
         command=f"{ssh} true",
     )
     return TransportError(reason, fix=f"{ssh} true")
-
-
-def clean(text: str) -> str:
-    """Text of a far machine as a message may quote it: on one line, without control characters."""
-    return _CONTROL.sub(" ", text).strip()

@@ -1,107 +1,32 @@
-"""Status pages of a far machine through the connection to it: each server there has a unix socket here, in a directory
-that only this user can enter. The request then comes from that machine itself, and ``Require local`` stays."""
+"""Sockets here that lead to servers of a far machine, which OpenSSH's client opens and forwards."""
 
 import asyncio
-import re
-from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
-from collectors.machine import Endpoint, Page
-from collectors.transport.exchange import StatusClient, exchange, host_and_port
-from collectors.transport.ssh.connection import SshLine, run_ssh
-from collectors.transport.ssh.failures import clean
-from loadtop.i18n import Message
-from loadtop.model import Cause
-
-_HOST = re.compile(r"[\w.-]{1,255}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
-_SOCKET = re.compile(r"/[\w./@+=~-]{0,4096}", re.ASCII)
-_REFUSALS = {
-    "Connection refused": FetchError("connection refused: nothing listens there"),
-    "administratively prohibited": FetchError(
-        "its sshd does not forward connections: set AllowTcpForwarding yes in its sshd_config",
-        fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
-    ),
-    "Name or service not known": FetchError("no such name there"),
-    "Connection timed out": FetchError("no response there"),
-}
+from collectors.parsing import on_one_line
+from collectors.transport.shell.line import ShellLine
+from collectors.transport.shell.pages import FarPages
+from collectors.transport.ssh.connection import Control, run_ssh
 
 
-class FarPages:
-    def __init__(self, line: SshLine, ssh: Sequence[str]) -> None:
-        self._line = line
+class Forwards(FarPages):
+    """``ssh`` is the client's program, ``control`` the control socket of the connection."""
+
+    def __init__(self, line: ShellLine, ssh: str, control: Control) -> None:
+        super().__init__(line)
         self._ssh = ssh
-        self._clients: dict[str, StatusClient] = {}
-        self._forwards: dict[str, str] = {}
-        self._opening = asyncio.Lock()
+        self._control = control
 
-    async def get(self, url: str, timeout_s: float) -> Page:
-        """Raises :class:`FetchError`."""
-        address = _address(url)
-        socket = await self._socket(address)
-        if address not in self._clients:
-            self._clients[address] = StatusClient(socket)
-        self._line.refusal = ""
-        try:
-            return await self._clients[address].get(url, timeout_s)
-        except FetchError:
-            self._say_refusal()
-            raise
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        """Raises :class:`FetchError`."""
-        socket = await self.reach(address)
-        self._line.refusal = ""
-        try:
-            return await exchange(socket, question, timeout_s)
-        except FetchError:
-            self._say_refusal()
-            if address.startswith("/") and self._line.refusal:
-                raise FetchError(
-                    "cannot connect to that socket: not permitted, or nothing listens there", cause=Cause.SOCKET
-                ) from None
-            raise
-
-    async def reach(self, address: str) -> str:
-        """The socket here that leads to an address there. Raises :class:`FetchError`."""
-        if _SOCKET.fullmatch(address) is None and host_and_port(address) is None:
-            raise FetchError("not an address: HOST:PORT or the path of a socket")
-        return await self._socket(address)
+    async def forward(self, address: str, socket: str) -> None:
+        status, printed = await run_ssh(self._order("forward", f"{socket}:{address}"))
+        if status != 0:
+            raise FetchError("ssh does not forward it: {error}", error=on_one_line(printed)[:160])
 
     async def close(self) -> None:
-        for client in self._clients.values():
-            await client.close()
-        if self._line.control.shared:
-            forwards = (f"{socket}:{address}" for address, socket in self._forwards.items())
+        await super().close()
+        if self._control.shared:
+            forwards = (f"{socket}:{address}" for address, socket in self.sockets.items())
             await asyncio.gather(*(run_ssh(self._order("cancel", forward)) for forward in forwards))
 
-    async def _socket(self, address: str) -> str:
-        async with self._opening:
-            if address not in self._forwards:
-                socket = str(self._line.directory / f"page{len(self._forwards)}")
-                status, printed = await run_ssh(self._order("forward", f"{socket}:{address}"))
-                if status != 0:
-                    raise FetchError("ssh does not forward it: {error}", error=clean(printed)[:160])
-                self._forwards[address] = socket
-            return self._forwards[address]
-
-    def _say_refusal(self) -> None:
-        """The socket here always takes a connection; whether the server did is said by ssh alone."""
-        for words, refusal in _REFUSALS.items():
-            if words in self._line.refusal:
-                raise FetchError(refusal.message, fix=refusal.fix) from None
-
     def _order(self, order: str, forward: str) -> list[str]:
-        return [self._ssh[0], "-F", "none", "-S", self._line.control.path, "-O", order, "-L", forward, "loadtop"]
-
-
-def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        raise FetchError("not a URL") from None
-    host = parts.hostname or ""
-    if port is None or not _HOST.fullmatch(host) or host.startswith("-"):
-        raise FetchError("not a URL")
-    return str(Endpoint(host, port))
+        return [self._ssh, "-F", "none", "-S", self._control.path, "-O", order, "-L", forward, "loadtop"]

@@ -1,4 +1,4 @@
-"""The commands of a PLAN: they run here or over SSH, within a time limit, and end with loadtop."""
+"""The commands of a PLAN: they run here, over SSH or in a container, within a time limit, and end with loadtop."""
 
 import asyncio
 import os
@@ -29,7 +29,8 @@ class CommandError(MessageError):
 
 
 def is_far(place: str | None) -> bool:
-    """Whether commands at a place (``None``, ``local`` or ``ssh://[USER@]HOST[:PORT]``) run on another machine."""
+    """Whether commands at a place run on another machine or in a container: not at ``None`` and ``local``, but at
+    ``ssh://[USER@]HOST[:PORT]`` and ``exec:COMMAND``."""
     return place not in (None, "local")
 
 
@@ -37,6 +38,8 @@ def command_line(command: str, place: str | None) -> list[str]:
     """How a shell command is run at a place. A far one ends with its standard input."""
     if place is None or not is_far(place):
         return ["sh", "-c", command]
+    if place.startswith("exec:"):  # the shell that its command starts takes ours
+        return [*shlex.split(place.removeprefix("exec:")), "-c", _FAR, "loadtop", command]
     # Host keys are checked, and there is no prompt for a password.
     far = shlex.join(["sh", "-c", _FAR, "loadtop", command])
     return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, far]

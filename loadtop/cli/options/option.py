@@ -4,6 +4,7 @@ A type converts a word; it raises ValueError with what the word must be, or Usag
 """
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from loadtop.analysis.fail_if import Condition
     from loadtop.i18n import Translatable
 
+EXEC = "exec:"
 HERE = ("local", "psutil")  # places that are this machine: read from /proc if there is one, or through psutil
 
 _SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
@@ -89,12 +91,24 @@ def _has_port(found: re.Match[str] | None) -> bool:
     return found is not None and 0 < int(found["port"] or 22) < 65536
 
 
+def is_exec_place(place: str) -> bool:
+    """Whether it is ``exec:COMMAND`` with a command that can be split into words."""
+    try:
+        return place.startswith(EXEC) and bool(shlex.split(place.removeprefix(EXEC)))
+    except ValueError:
+        return False
+
+
 def watched_host(text: str) -> tuple[str, str]:
     name, equals, place = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"--host '{text}': write NAME=local or NAME=ssh://[USER@]HOST[:PORT]")
-    if place not in HERE and not is_ssh_place(place):
-        raise UsageError(f"--host '{text}': the place is local, psutil or ssh://[USER@]HOST[:PORT]")
+        raise UsageError(f"--host '{text}': write NAME=local, NAME=ssh://[USER@]HOST[:PORT] or NAME=exec:COMMAND")
+    if place.startswith(EXEC) and not is_exec_place(place):
+        raise UsageError(
+            f"--host '{text}': after exec: comes the command that starts a shell there, such as docker exec -i web sh"
+        )
+    if place not in HERE and not is_ssh_place(place) and not is_exec_place(place):
+        raise UsageError(f"--host '{text}': the place is local, psutil, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
     return name, place
 
 

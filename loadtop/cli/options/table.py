@@ -212,8 +212,9 @@ class Options:
         refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
-        "watch this machine: NAME=local or NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
-        "configuration; repeatable", types.watched_host, repeatable=True)
+        "watch this machine: NAME=local, NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
+        "configuration, or NAME=exec:COMMAND, which starts a shell in a container; repeatable",
+        types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)

@@ -20,7 +20,7 @@ class Far(SshTransport):
 
     def __init__(self, address: str) -> None:
         super().__init__(f"ssh://{address}")
-        self.address = address
+        self.names = frozenset({address})
 
 
 HOSTS = {"one": "127.0.0.2", "two": "127.0.0.3", "db": "192.0.2.9"}

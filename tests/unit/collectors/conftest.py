@@ -70,6 +70,12 @@ class TextTransport:
 
 
 @pytest.fixture
+def texts() -> Callable[[Mapping[str, str | Missing]], TextTransport]:
+    """``texts(files)``: a transport to a machine with these files alone."""
+    return TextTransport
+
+
+@pytest.fixture
 def machine_of_texts() -> Callable[[str], TextTransport]:
     """``machine_of_texts(kernel)``: a transport to a machine with the recorded texts of that kernel."""
 

@@ -1,0 +1,211 @@
+"""Sockets here that lead to servers of a machine, each connection through a command beside the one that reads it.
+
+At the far end of each is a relay (``relay.sh``), which carries one connection after the other: to start a command in a
+container for each status page would cost more than everything that is measured. Every connection ends with a mark that
+the server cannot know.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from collectors.background import ended, guarded
+from collectors.errors import TransportError
+from collectors.parsing import LONGEST_TEXT
+from collectors.transport.exchange import host_and_port
+from collectors.transport.exec.start import first_line, start_command
+from collectors.transport.shell.frames import SILENCE_S, bare
+from collectors.transport.shell.guard import SocketDirectory
+from collectors.transport.shell.line import CHUNK, CONNECT_S, ShellLine
+from collectors.transport.shell.pages import FarPages
+from loadtop.i18n import Message
+
+_ENDING_S = 1.0
+_HELD_S = 0.05  # how long what may be the beginning of a mark waits for the rest, which was sent with it
+_LEAVING_S = (
+    0.2  # how long a server has to close a connection after its client did: both do with the last byte of a page
+)
+_HERE = Path(__file__).parent
+
+
+class RelayedPages(FarPages):
+    """``argv`` is the command that starts a shell there."""
+
+    def __init__(self, line: ShellLine, argv: Sequence[str]) -> None:
+        super().__init__(line)
+        self._argv = argv
+        self._idle: list[_Relay] = []
+        self._servers: list[asyncio.Server] = []
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def forward(self, address: str, socket: str) -> None:
+        self._servers.append(await asyncio.start_unix_server(partial(self._accept, address), socket))
+
+    async def close(self) -> None:
+        for server in self._servers:
+            server.close()
+        await super().close()
+        await asyncio.gather(*map(ended, tuple(self._connections)))
+        await asyncio.gather(*(relay.close() for relay in self._idle))
+        self._idle.clear()
+
+    def _accept(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(
+            guarded(partial(self._carry, address, reader, writer), self._fail), name=f"connection to {address}"
+        )
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    def _fail(self, error: Message) -> None:
+        self._line.refusal = str(error)
+
+    async def _carry(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry one connection; why there was none is noted before its socket here is closed."""
+        relay: _Relay | None = None
+        try:
+            relay = await self._relay()
+            self._line.refusal = await relay.carry(address, reader, writer)
+            self._idle.append(relay)
+            relay = None
+        except TransportError as error:
+            self._line.refusal = str(error)
+        except OSError:
+            pass  # the client is gone
+        finally:
+            writer.close()
+            if relay is not None:
+                await asyncio.shield(relay.close())
+
+    async def _relay(self) -> "_Relay":
+        """One that is idle, or a new one: those that hear nothing for long end by themselves."""
+        while self._idle:
+            relay = self._idle.pop()
+            if relay.runs:
+                return relay
+            await relay.close()
+        return await _Relay.start(self._argv)
+
+
+class _Relay:
+    """A command with a relay at its far end."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        streams: tuple[asyncio.StreamWriter, asyncio.StreamReader],
+        key: str,
+    ) -> None:
+        self._process = process
+        self._stdin, self._stdout = streams
+        self._key = key
+        self._directory = SocketDirectory()
+        self._directory.opened_by(process.pid)
+
+    @classmethod
+    async def start(cls, argv: Sequence[str]) -> "_Relay":
+        key, mark = secrets.token_hex(8), secrets.token_hex(8)
+        perl, script = (
+            bare(_HERE / name).replace("@KEY@", key).replace("@SILENCE@", str(SILENCE_S))
+            for name in ("relay.pl", "relay.sh")
+        )
+        script = script.replace("@PERL@", perl)
+        process = await start_command(argv, messages=False)
+        if process.stdin is None or process.stdout is None:
+            raise TransportError("no connection")
+        relay = cls(process, (process.stdin, process.stdout), key)
+        try:
+            relay._stdin.write(first_line(script, mark).encode())
+            async with asyncio.timeout(CONNECT_S):
+                await relay._stdout.readuntil(f"\n#{mark}.\n".encode())
+            relay._stdin.write(script.encode())
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            await relay.close()
+            raise TransportError("the command did not start a second shell") from None
+        except asyncio.CancelledError:
+            await relay.close()
+            raise
+        return relay
+
+    @property
+    def runs(self) -> bool:
+        return self._process.returncode is None
+
+    async def carry(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        """Carry one connection until the server closes it. Returns why there was none, if so. Raises ``OSError`` or
+        :class:`TransportError` where the client closed it first, or the command ended: the relay is of no use then."""
+        mark = secrets.token_hex(8)
+        place = host_and_port(address)
+        words = address if place is None else f"{place[0]} {place[1]}"
+        self._stdin.write(f"\n{self._key} {mark} {words}\n".encode())
+        sending = asyncio.create_task(guarded(partial(self._send, reader), self._fail), name=f"to {address}")
+        try:
+            return await self._receive(f"#{mark}. ".encode(), writer)
+        finally:
+            await ended(sending)
+
+    async def _send(self, reader: asyncio.StreamReader) -> None:
+        """Pass on what the client sends. Where it leaves first, which the far side would not hear of, all is ended."""
+        with contextlib.suppress(OSError):
+            while chunk := await reader.read(CHUNK):
+                self._stdin.write(chunk)
+                await self._stdin.drain()
+        await asyncio.sleep(_LEAVING_S)
+        self._kill()
+
+    def _fail(self, _: Message) -> None:
+        self._kill()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _receive(self, end: bytes, writer: asyncio.StreamWriter) -> str:
+        """Pass on what comes until the mark ``end``; returns what follows it."""
+        held = b""
+        while (place := held.find(end)) < 0:
+            kept = _beginning_at_end(held, end)
+            writer.write(held[: len(held) - kept])
+            await writer.drain()
+            held = held[len(held) - kept :]
+            try:
+                async with asyncio.timeout(_HELD_S if held else None):
+                    chunk = await self._stdout.read(CHUNK)
+            except TimeoutError:
+                writer.write(held)
+                held = b""
+                continue
+            if not chunk:
+                raise TransportError("the command that leads there ended")
+            held += chunk
+        writer.write(held[:place])
+        rest = held[place + len(end) :]
+        while b"\n" not in rest and len(rest) < LONGEST_TEXT and (chunk := await self._stdout.read(CHUNK)):
+            rest += chunk
+        return rest.partition(b"\n")[0].decode("utf-8", "replace")[:LONGEST_TEXT]
+
+    async def close(self) -> None:
+        """End the relay by the end of its input, then the command, surely."""
+        self._stdin.close()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_ENDING_S):
+                    await asyncio.gather(self._process.wait(), _drained(self._stdout))
+        finally:
+            self._kill()
+            self._process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001
+            self._directory.remove()
+
+
+async def _drained(reader: asyncio.StreamReader) -> None:
+    while await reader.read(CHUNK):
+        pass
+
+
+def _beginning_at_end(text: bytes, mark: bytes) -> int:
+    """How many bytes at the end of a text may be the beginning of a mark."""
+    return next((many for many in range(min(len(text), len(mark) - 1), 0, -1) if text.endswith(mark[:many])), 0)

@@ -1,0 +1,71 @@
+"""Reaches a machine or a container through a command that starts a shell there: ``docker exec -i web sh``."""
+
+import asyncio
+import secrets
+import shlex
+from collections.abc import Sequence
+
+from collectors.errors import TransportError
+from collectors.linux import namespaces
+from collectors.machine import Request
+from collectors.routing import OWN_ADDRESSES, own_addresses
+from collectors.transport.exec.failures import explain
+from collectors.transport.exec.relay import RelayedPages
+from collectors.transport.exec.start import first_line, start_command
+from collectors.transport.files import read
+from collectors.transport.shell import frames
+from collectors.transport.shell.guard import SocketDirectory
+from collectors.transport.shell.line import CONNECT_S, ShellLine
+from collectors.transport.shell.pages import FarPages
+from collectors.transport.shell.transport import ShellTransport
+from loadtop.model.secrets import place_without_secrets
+
+PREFIX = "exec:"
+
+
+class ExecTransport(ShellTransport):
+    """``place`` is ``exec:COMMAND``. The command is started as it is, by no shell here. It brings connections to
+    servers there too, each with a command more."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place_without_secrets(place))
+        self._argv = tuple(shlex.split(place.removeprefix(PREFIX)))
+
+    async def connect(self) -> None:
+        await super().connect()
+        try:
+            there = (await self.read(Request((*OWN_ADDRESSES, *namespaces.FILES)))).files
+        except TransportError as error:
+            raise error.at(self.source) from None
+        here = await asyncio.to_thread(lambda: {wanted.path: read(wanted) for wanted in namespaces.FILES})
+        self.published = not namespaces.same_network(here, there)
+        self.names = own_addresses(*(there[wanted.path] for wanted in OWN_ADDRESSES))
+        if self.published:  # its loopback is another
+            self.names -= {"127.0.0.1", "::1"}
+
+    async def start(self) -> tuple[ShellLine, FarPages]:
+        directory = SocketDirectory()
+        try:
+            process = await start_command(self._argv)
+        except BaseException:
+            directory.remove()
+            raise
+        line = ShellLine(self.source, process, directory, self._why)
+        try:
+            script, mark = frames.far_script(secrets.token_hex(8)), line.next_mark()
+            async with asyncio.timeout(CONNECT_S):
+                await line.exchange(first_line(script, mark), mark, 2 * CONNECT_S)
+        except TimeoutError:
+            await line.close()
+            raise TransportError(
+                "no response for {seconds:.0f} s: does the command start a POSIX shell that reads its standard input?",
+                seconds=CONNECT_S,
+            ) from None
+        except BaseException:
+            await line.close()
+            raise
+        line.send(script)
+        return line, RelayedPages(line, self._argv)
+
+    def _why(self, messages: Sequence[str], status: int | None, printed: str) -> TransportError:
+        return explain(self._argv, messages, status, printed)

@@ -1,0 +1,111 @@
+"""Status pages of a far machine through the connection to it: each server there has a unix socket here, in a directory
+that only this user can enter. The request then comes from that machine itself, and ``Require local`` stays."""
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from urllib.parse import urlsplit
+
+from collectors.errors import FetchError
+from collectors.machine import Endpoint, Page
+from collectors.transport.exchange import StatusClient, exchange, host_and_port
+from collectors.transport.shell.line import ShellLine
+from loadtop.i18n import Message
+from loadtop.model import Cause
+
+_HOST = re.compile(r"[\w.-]{1,255}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
+_SOCKET = re.compile(r"/[\w./@+=~-]{0,4096}", re.ASCII)
+NO_RELAY = "no relay"  # what relay.sh says where it has no program that can do it
+_REFUSALS = {
+    "Connection refused": FetchError("connection refused: nothing listens there"),
+    "administratively prohibited": FetchError(
+        "its sshd does not forward connections: set AllowTcpForwarding yes in its sshd_config",
+        fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
+    ),
+    "Name or service not known": FetchError("no such name there"),
+    "name resolution": FetchError("no such name there"),
+    "bad address": FetchError("no such name there"),  # busybox
+    "timed out": FetchError("no response there"),
+    NO_RELAY: FetchError(
+        "no program there can relay the connection",
+        fix=Message("install perl there, or bash or busybox for servers that do not listen at a unix socket"),
+    ),
+}
+
+
+class FarPages(ABC):
+    """``line`` notes as its ``refusal`` why a connection through one of the ``sockets`` did not reach its server."""
+
+    def __init__(self, line: ShellLine) -> None:
+        self._line = line
+        self._clients: dict[str, StatusClient] = {}
+        self.sockets: dict[str, str] = {}
+        self._opening = asyncio.Lock()
+
+    @abstractmethod
+    async def forward(self, address: str, socket: str) -> None:
+        """Let the unix socket ``socket``, which is not there yet, lead to an address there. Raises
+        :class:`FetchError`."""
+
+    async def get(self, url: str, timeout_s: float) -> Page:
+        """Raises :class:`FetchError`."""
+        address = _address(url)
+        socket = await self._socket(address)
+        if address not in self._clients:
+            self._clients[address] = StatusClient(socket)
+        self._line.refusal = ""
+        try:
+            return await self._clients[address].get(url, timeout_s)
+        except FetchError:
+            self._say_refusal()
+            raise
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        """Raises :class:`FetchError`."""
+        socket = await self.reach(address)
+        self._line.refusal = ""
+        try:
+            return await exchange(socket, question, timeout_s)
+        except FetchError:
+            self._say_refusal()
+            if address.startswith("/") and self._line.refusal:
+                raise FetchError(
+                    "cannot connect to that socket: not permitted, or nothing listens there", cause=Cause.SOCKET
+                ) from None
+            raise
+
+    async def reach(self, address: str) -> str:
+        """The socket here that leads to an address there. Raises :class:`FetchError`."""
+        if _SOCKET.fullmatch(address) is None and host_and_port(address) is None:
+            raise FetchError("not an address: HOST:PORT or the path of a socket")
+        return await self._socket(address)
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+    async def _socket(self, address: str) -> str:
+        async with self._opening:
+            if address not in self.sockets:
+                socket = str(self._line.directory / f"page{len(self.sockets)}")
+                await self.forward(address, socket)
+                self.sockets[address] = socket
+            return self.sockets[address]
+
+    def _say_refusal(self) -> None:
+        """The socket here always takes a connection; whether the server did, ssh or the relay says."""
+        for words, refusal in _REFUSALS.items():
+            if words in self._line.refusal:
+                raise FetchError(refusal.message, fix=refusal.fix) from None
+
+
+def _address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        raise FetchError("not a URL") from None
+    host = parts.hostname or ""
+    if port is None or not _HOST.fullmatch(host) or host.startswith("-"):
+        raise FetchError("not a URL")
+    return str(Endpoint(host, port))

@@ -1,0 +1,198 @@
+"""Reads a far machine through a shell there: one process that leads to it, one round trip per reading.
+
+Nothing is copied there. A lost connection is made again with growing pauses; until then each reading fails with the
+reason. How the shell is started, and how its machine's servers are reached, is that of SSH or of a command.
+"""
+
+import asyncio
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+
+from collectors.errors import FetchError, TransportError
+from collectors.linux.sockets import LISTENERS, TABLES
+from collectors.machine import Missing, Page, Reading, Request
+from collectors.transport.shell import frames
+from collectors.transport.shell.frames import Far, Kept, Orders
+from collectors.transport.shell.line import CONNECT_S, ShellLine
+from collectors.transport.shell.pages import FarPages
+from loadtop.i18n import Message
+
+SILENCE_S = 30.0  # then a far shell is given up. OpenSSH itself finds out within 15 s that a line is dead
+PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+SOCKETS_EVERY_S = 10.0
+"""Accept queues are read that often where no perl can ask the kernel for them: to start ``ss``, or to walk the kernel's
+table of connections, costs as much as all the rest. With perl they come with every sample."""
+
+PSS_EVERY = 20  # samples after which proportional memory is asked for,
+PSS_BATCH = 16  # or processes of which it is wanted
+_SOCKETS = (LISTENERS, *(wanted.path for wanted in TABLES))
+
+
+class ShellTransport(ABC):
+    """One far machine. ``source`` is the place of it for people; ``names`` are names and addresses that lead to it
+    from here, as far as they are known once it is connected. Where it may be ``published``, others can lead to it too,
+    through a port that was mapped to one of a container."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.names: frozenset[str] = frozenset()
+        self.published = False
+        self._line: ShellLine | None = None
+        self._pages: FarPages | None = None
+        self._far = Far(0, 4, "")
+        self._orders = Orders()
+        self._kept = Kept()
+        self._heard = True
+        self._sockets: dict[str, str | Missing] = {}
+        self._sockets_at = 0.0
+        self._pss_wanted: list[int] = []
+        self._turn = 0
+        self._problem: Message | None = None
+        self._failures = 0
+        self._again_at = 0.0
+        self._lost = ""
+
+    @abstractmethod
+    async def start(self) -> tuple[ShellLine, FarPages]:
+        """Start the loop there, and what brings pages from there. Raises :class:`TransportError`."""
+
+    async def connect(self) -> None:
+        """Connect for the first time. Raises :class:`TransportError`: one line with what to do."""
+        try:
+            await self.open(CONNECT_S)
+        except TransportError as error:
+            raise error.at(self.source) from None
+
+    async def read(self, request: Request) -> Reading:
+        line = self._line or await self._reopen()
+        sockets = self._sockets_due(request)
+        try:
+            reading, unexplained = await self._exchange(line, request, sockets=sockets)
+            files = dict(reading.files)
+            if unexplained:
+                files |= await self._explain(line, unexplained)
+        except TransportError as error:
+            raise await self._lose(error.message) from None
+        self._failures = 0
+        self._keep_sockets(request, files, fresh=sockets)
+        own, page_kb = frozenset((self._far.pid,)), self._far.page_kb
+        if not request.processes:
+            return replace(reading, files=files, page_kb=page_kb, own=own)
+        self._ask_pss(line, request)
+        return replace(reading, files=files, page_kb=page_kb, own=own, pss=line.take_pss())
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:
+        if self._pages is None:
+            raise FetchError("no connection to the machine")
+        return await self._pages.get(url, timeout_s)
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        if self._pages is None:
+            raise FetchError("no connection to the machine")
+        return await self._pages.ask(address, question, timeout_s)
+
+    async def reach(self, address: str) -> str:
+        if self._pages is None:
+            raise FetchError("no connection to the machine")
+        return await self._pages.reach(address)
+
+    async def close(self) -> None:
+        line, self._line = self._line, None
+        pages, self._pages = self._pages, None
+        if pages is not None:
+            with contextlib.suppress(OSError):
+                await pages.close()
+        if line is not None:
+            await asyncio.shield(line.close())
+
+    async def _exchange(self, line: ShellLine, request: Request, *, sockets: bool) -> tuple[Reading, list[str]]:
+        """One frame. After one that was not read to its end (a cancelled reading), everything is sent anew."""
+        mark = line.next_mark()
+        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=self._far.queues)
+        if not self._heard:
+            orders = f"n\n{orders}"
+        self._heard = False
+        frame = await line.exchange(orders, mark, SILENCE_S)
+        found = frames.parse_frame(frame, mark, request, self._kept)
+        self._heard = True
+        return found
+
+    async def _explain(self, line: ShellLine, paths: Sequence[str]) -> dict[str, str | Missing]:
+        """Look again at files that awk could not read, because it does not tell why."""
+        mark = line.next_mark()
+        frame = await line.exchange(frames.second_look(paths, mark), mark, SILENCE_S)
+        found = frames.parse_looked(frame)
+        told = {path: found.get(path, Missing("cannot be read")) for path in paths}
+        self._kept.instead |= told
+        return told
+
+    async def open(self, patience_s: float) -> ShellLine:
+        """Connect; the shell there has so long for its first answer. Raises :class:`TransportError`."""
+        line, pages = await self.start()
+        async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing goes on
+            unfinished.push_async_callback(line.close)
+            mark = line.next_mark()
+            answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience_s)
+            self._far = frames.parse_far(answer)
+            unfinished.pop_all()
+        self._line, self._pages = line, pages
+        self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
+        self._sockets, self._sockets_at = {}, 0.0
+        self._problem = None
+        return line
+
+    async def _reopen(self) -> ShellLine:
+        if time.monotonic() < self._again_at:
+            raise self._missing()
+        try:
+            return await self.open(CONNECT_S)
+        except TransportError as error:
+            raise await self._lose(error.message) from None
+
+    async def _lose(self, problem: Message) -> TransportError:
+        """Note the problem, and when to try again."""
+        if self._problem is None:
+            self._lost = time.strftime("%H:%M:%S")
+        self._problem = problem
+        self._again_at = time.monotonic() + PAUSES_S[min(self._failures, len(PAUSES_S) - 1)]
+        self._failures += 1
+        await self.close()
+        return self._missing()
+
+    def _missing(self) -> TransportError:
+        return TransportError(
+            "no connection since {time}: {why}; retry in {seconds:.0f} s",
+            time=self._lost,
+            why=self._problem,
+            seconds=max(0.0, self._again_at - time.monotonic()),
+        )
+
+    def _sockets_due(self, request: Request) -> bool:
+        if not request.processes or not any(file.path in _SOCKETS for file in request.files):
+            return False
+        return self._far.queues == "perl" or time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
+
+    def _keep_sockets(self, request: Request, files: dict[str, str | Missing], *, fresh: bool) -> None:
+        """Between two readings of the accept queues the newest one stands."""
+        if not request.processes:
+            return
+        wanted = [file.path for file in request.files if file.path in _SOCKETS]
+        if fresh:
+            self._sockets_at = time.monotonic()
+            self._sockets = {path: files[path] for path in wanted}
+            if self._far.queues == "perl" and isinstance(files.get(LISTENERS), Missing):
+                self._far, self._sockets_at = replace(self._far, queues="ss"), -SOCKETS_EVERY_S
+        else:
+            files.update({path: self._sockets[path] for path in wanted if path in self._sockets})
+
+    def _ask_pss(self, line: ShellLine, request: Request) -> None:
+        """Several at a time, because each question costs a process there."""
+        self._pss_wanted += [pid for pid in request.pss if pid not in self._pss_wanted]
+        self._turn += 1
+        due = self._turn % PSS_EVERY == 0 or len(self._pss_wanted) > PSS_BATCH
+        if due and self._pss_wanted and not line.pss_asked:
+            line.ask_pss(self._pss_wanted)
+            self._pss_wanted = []

@@ -1,0 +1,56 @@
+"""What commands that lead to containers say, turned into one line with what to do."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.transport.exec.failures import explain
+
+DOCKER = ("docker", "exec", "-i", "web", "sh")
+DAEMON = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock"
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        ("the input device is not a TTY", "leave out its -t"),
+        ("Unable to use a TTY - container web did not allocate one", "leave out its -t"),
+        ("sudo: a terminal is required to read the password; either use the -S option", "asks for a password"),
+        (f"Got {DAEMON}: Get ...: dial unix /var/run/docker.sock: connect: permission denied", "container runtime"),
+        ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is it running?", "does not respond"),
+        ("Error response from daemon: No such container: web", "no container of that name"),
+        ('Error from server (NotFound): pods "web" not found', "no container of that name"),
+        ("Error response from daemon: container 0815 is not running", "start it, and loadtop connects"),
+        ("Error: can only create exec sessions on running containers: container state improper", "is not running"),
+        ("nsenter: cannot open /proc/4711/ns/user: No such file or directory", "find its new pid"),
+        ("nsenter: reassociate to namespace 'ns/net' failed: Operation not permitted", "with sudo"),
+        ("chroot: cannot change root directory to '/srv': Operation not permitted", "with sudo"),
+        ('OCI runtime exec failed: exec: "sh": executable file not found in $PATH: unknown', "no such shell"),
+        ("sh: 21: cd: can't cd to /proc", "no /proc for its processes"),
+        ("awk: not found", "install mawk, gawk or busybox"),
+        ("sh: 1: dd: not found", "install coreutils or busybox"),
+        ("what reads here was ended", "was killed"),
+    ],
+)
+def test_a_known_problem_says_what_to_do(said: str, part: str) -> None:
+    problem = str(explain(DOCKER, ["", said], 1))
+    assert part in problem
+    assert said in problem, "and in which words the command said it"
+
+
+def test_a_shell_that_reads_nothing() -> None:
+    assert "docker exec -i" in str(explain(DOCKER, [], 0))
+
+
+def test_an_unknown_problem_is_quoted() -> None:
+    assert (
+        str(explain(DOCKER, ["no idea\a"], 3)) == "docker ended with status 3 (no idea): does it start a POSIX shell?"
+    )
+    assert str(explain(DOCKER, ["killed"], None)) == "the connection was closed (killed)"
+
+
+@given(st.lists(st.text(max_size=300), max_size=4), st.none() | st.integers(-64, 255), st.text(max_size=300))
+def test_any_words_become_one_short_line(messages: list[str], status: int | None, printed: str) -> None:
+    problem = str(explain(DOCKER, messages, status, printed))
+    assert len(problem) < 600
+    assert "\n" not in problem
