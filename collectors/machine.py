@@ -210,12 +210,15 @@ class Transport(Connection, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a process listens: an address (``0.0.0.0`` and ``::`` are all of them) and a port."""
+    """Where a process listens: an address (``0.0.0.0`` and ``::`` are all of them) and a port, or the path of a unix
+    socket with the port 0."""
 
     address: str
     port: int
 
     def __str__(self) -> str:
+        if self.address.startswith("/"):
+            return self.address
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 

@@ -50,7 +50,8 @@ class Waits:
         elif peers.only_root_serves(clocks, self._tested):
             raise AbsentError("only root can read which processes own these connections", cause=Cause.ROOT)
         else:
-            chosen = peers.of_users(clocks, self._tested, self._server_ports())
+            on_the_way = ("php-fpm",) if self._machine.tested("php-fpm") else ()
+            chosen = peers.of_users(clocks, self._tested, self._server_ports(), on_the_way)
         return self._counters.update(clocks, chosen, self._path.listeners, self._path.own_services)
 
     def _locks(self, sample: HostSample) -> tuple[FileLock, ...]:

@@ -1,4 +1,4 @@
-"""What open TCP connections tell of the services that a machine's processes ask.
+"""What open connections tell of the services that a machine's processes ask.
 
 The text is made by a transport (``tcp_clocks.py`` here, ``queues.pl`` on a far machine). Its lines hold sums since the
 transport began:
@@ -6,22 +6,25 @@ transport began:
 ``readings N``: how often the connections were looked at; the first line.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
 ``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
-that user have opened to a place, as in :class:`loadtop.model.Peer`.
+that user have opened to a place, as in :class:`loadtop.model.Peer`. ``| PATH USER ...``: the same of a unix socket.
 """
 
 import ipaddress
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from collectors.errors import ParseError
+from collectors.linux.unix_sockets import PORT, is_plain
 from collectors.machine import Endpoint
 from collectors.parsing import MOST_PORT, complete_lines, count, excerpt
 from loadtop.model import Peer, Peers
 
 CLOCKS = "@clocks"
 MOST_PEERS = 256  # places that are followed on one machine
+MOST_PATH = 108  # characters of the path of a unix socket; unix(7)
 _MOST_USER = 2**32 - 1
 _ROOT = 0
 
@@ -38,6 +41,16 @@ _PROCESSES = {
     "haproxy": "http", "named": "dns", "unbound": "dns", "dnsmasq": "dns", "slapd": "ldap", "master": "smtp",
     "exim4": "smtp", "postmaster": "postgresql",
 }  # fmt: skip
+
+
+_PATHS = (
+    ("mysql", re.compile(r"/(?:mysqld?|mariadbd?)[^/]{0,40}\.sock$")),
+    ("postgresql", re.compile(r"/\.s\.PGSQL\.\d{1,5}$")),
+    ("redis", re.compile(r"/(?:redis|valkey)[^/]{0,40}\.sock$")),
+    ("memcached", re.compile(r"/memcached[^/]{0,40}\.sock$")),
+    ("php-fpm", re.compile(r"/(?:php|www)[^/]{0,40}\.sock$")),
+)
+"""Services by the usual names of their unix sockets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,7 @@ class Clocks:
 
 def parse(text: str) -> Clocks:
     """Raises :class:`ParseError`."""
-    first, *rows = [line.split() for line in islice(complete_lines(text), 4 * MOST_PEERS)] or [[]]
+    first, *rows = [line.split() for line in islice(complete_lines(text), 5 * MOST_PEERS)] or [[]]
     if len(first) != 2 or first[0] != "readings":
         raise ParseError("clocks of connections: no number of readings")
     accepted = defaultdict[Endpoint, set[int]](set)
@@ -75,9 +88,10 @@ def parse(text: str) -> Clocks:
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted[_place(words[1])].add(count(words[2], "user of a socket", _MOST_USER))
-        elif len(words) == 7 and words[0] == ">":
+        elif len(words) == 7 and words[0] in (">", "|"):
             user = count(words[2], "user of a socket", _MOST_USER)
-            asked.append(Asked(_place(words[1]), user, *(count(each, "clocks of connections") for each in words[3:])))
+            place = _place(words[1]) if words[0] == ">" else _path(words[1])
+            asked.append(Asked(place, user, *(count(each, "clocks of connections") for each in words[3:])))
         else:
             raise ParseError("clocks of connections: no row of a peer")
     users = {place: frozenset(found) for place, found in accepted.items()}
@@ -93,10 +107,18 @@ def _place(text: str) -> Endpoint:
     return Endpoint(shown, count(port, "port of a peer", MOST_PORT))
 
 
+def _path(text: str) -> Endpoint:
+    if not is_plain(text) or len(text) > MOST_PATH:
+        raise ParseError(f"clocks of connections: no path: {excerpt(text)}")
+    return Endpoint(text, PORT)
+
+
 def kind_of(place: Endpoint, process: str = "") -> str | None:
     """What a service is: by the name of the process that listens there, if known, else by its port."""
     if process.startswith("php-fpm"):
         return "php-fpm"
+    if place.port == PORT and process not in _PROCESSES:
+        return next((kind for kind, name in _PATHS if name.search(place.address)), None)
     return _PROCESSES.get(process) or _KINDS.get(place.port)
 
 
@@ -108,9 +130,12 @@ def at_places(clocks: Clocks, depths: Mapping[Endpoint, int]) -> dict[Peering, i
     return {(each.place, each.user): depths[each.place] for each in clocks.asked if each.place in depths}
 
 
-def of_users(clocks: Clocks, tested: Collection[int], servers: Collection[int]) -> dict[Peering, int]:
+def of_users(
+    clocks: Clocks, tested: Collection[int], servers: Collection[int], on_the_way: Collection[str] = ()
+) -> dict[Peering, int]:
     """Whom the users ask whose processes serve the ``tested`` ports, and those who serve in turn. Ports of watched
-    ``servers`` are on the way and no peers. Connections of root may be anyone's and do not count."""
+    ``servers``, and unix sockets of the kinds ``on_the_way``, are no peers. Connections of root may be anyone's and do
+    not count."""
     depths: dict[Endpoint, int] = {}
     users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found} - {_ROOT}
     asking, depth = users, 1
@@ -120,7 +145,12 @@ def of_users(clocks: Clocks, tested: Collection[int], servers: Collection[int]) 
         asking = {user for place in places for user in clocks.accepted.get(place, ())} - users - {_ROOT}
         users, depth = users | asking, depth + 1
     ports = {*tested, *servers}
-    peers = {place: n for place, n in depths.items() if place not in clocks.accepted or place.port not in ports}
+    peers = {
+        place: n
+        for place, n in depths.items()
+        if (place not in clocks.accepted or place.port not in ports)
+        and (place.port != PORT or kind_of(place) not in on_the_way)
+    }
     return {peering: n for peering, n in at_places(clocks, peers).items() if peering[1] in users}
 
 
@@ -163,5 +193,17 @@ class PeerCounters:
         found: list[Peer] = []
         for place, (connections, questions, age_ms, segments) in sums.items():
             kind, tested = kind_of(place, processes.get(place, "")), place in watched
-            found.append(Peer(str(place), kind, depths[place], connections, questions, age_ms, segments, tested))
+            found.append(
+                Peer(
+                    str(place),
+                    kind,
+                    depths[place],
+                    connections,
+                    questions,
+                    age_ms,
+                    segments,
+                    watched=tested,
+                    by_connection=place.port == PORT,
+                )
+            )
         return Peers(clocks.readings, tuple(sorted(found, key=lambda peer: peer.address)))

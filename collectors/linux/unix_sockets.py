@@ -22,6 +22,11 @@ def is_plain(path: str) -> bool:
     return path.startswith("/") and path.isascii() and path.isprintable() and " " not in path
 
 
+def is_followed(path: str) -> bool:
+    """Whether what is asked at a path may belong to a tested request."""
+    return is_plain(path) and not path.startswith(_SYSTEM)
+
+
 def parse_streams(
     text: str | Missing | None, most: int
 ) -> tuple[list[tuple[int, Endpoint]], list[tuple[int, Endpoint]]]:
@@ -32,7 +37,7 @@ def parse_streams(
         state, _, rest = line.partition(" ")
         number, _, path = rest.partition(" ")
         inode = count_or_none(number)
-        if not inode or not is_plain(path) or path.startswith(_SYSTEM):
+        if not inode or not is_followed(path):
             continue
         if state == "LISTEN":
             listening.append((inode, Endpoint(path, PORT)))

@@ -1,4 +1,5 @@
-"""Counts open questions on this machine's outgoing TCP connections, by the peer that is asked.
+"""Counts open questions on this machine's outgoing connections, by the peer that is asked: those of TCP by its clocks,
+those of unix sockets by their number (``unix_clocks.py``).
 
 The kernel says of each connection how long ago data was last sent and last received (``tcpi_last_data_sent`` and
 ``tcpi_last_data_recv`` of ``struct tcp_info``, Linux, include/uapi/linux/tcp.h). Sent later than received: a question
@@ -22,6 +23,7 @@ from itertools import islice
 
 from collectors.linux.peers import MOST_PEERS
 from collectors.transport import sock_diag
+from collectors.transport.unix_clocks import UnixClocks
 
 LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.15, 2.0, 200.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
@@ -52,6 +54,8 @@ class TcpClocks:
     _asked: defaultdict[tuple[Place, int], _Asked] = field(default_factory=lambda: defaultdict(_Asked))
     _accepted: set[tuple[Place, int]] = field(default_factory=set[tuple[Place, int]])
     _segments: dict[tuple[Place, Place], int] = field(default_factory=dict[tuple[Place, Place], int])
+    _unix: UnixClocks | None = field(default_factory=UnixClocks)  # ``None``: the kernel does not tell
+    _unix_rows: str = ""
     _served: frozenset[int] = frozenset()
     _ports_due: float = 0.0
     _problem: OSError | None = None
@@ -88,9 +92,21 @@ class TcpClocks:
             with self._lock:
                 self._problem = error
             return
+        unix = self._read_unix()
         with self._lock:
             self._add(found)
+            self._unix_rows = unix
             self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
+
+    def _read_unix(self) -> str:
+        if self._unix is None:
+            return ""
+        try:
+            self._unix.read()
+        except OSError:
+            self._unix = None
+            return ""
+        return "".join(self._unix.rows())
 
     def _look_at_ports(self) -> None:
         if time.monotonic() >= self._ports_due:
@@ -140,7 +156,7 @@ class TcpClocks:
             f"> {sock_diag.shown(*place)} {user} {each.connections} {each.questions} {each.age_ms} {each.segments}\n"
             for (place, user), each in self._asked.items()
         ]
-        return "".join(rows)
+        return "".join(rows) + self._unix_rows
 
 
 def is_open(each: sock_diag.Connection) -> bool:

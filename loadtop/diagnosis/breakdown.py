@@ -3,8 +3,8 @@
 Little's law (L = X * W): the mean number of requests in a state, divided by the throughput, is the time that a request
 spends in that state. The throughput is known from outside, the numbers are counted inside: open questions, processes on
 a CPU or waiting for one, processes blocked, connections in queues. What no state accounts for stays unexplained: a
-service on a unix socket, a timer, work of the kernel. A request that is in two states at once (it computes in parallel,
-or a connection waits without a request) makes the rest negative.
+timer, work of the kernel, a service on pooled connections to a unix socket. A request that is in two states at once (it
+computes in parallel, or a connection waits without a request) makes the rest negative.
 """
 
 from collections import defaultdict
@@ -19,6 +19,11 @@ from loadtop.rates.records import GroupRates, HostRates, PeerRates
 
 SERVERS = (Role.PROXY, Role.WEB, Role.APPLICATION)
 """The roles whose processes serve a request themselves. What a database or cache does is part of the dependency."""
+
+
+OLD = 2.0
+"""A question of a request is no older than the request. Where the mean age is this many times the mean response time,
+something else asks: a queue worker that waits for jobs, or the connections of a pool."""
 
 
 class Part(StrEnum):
@@ -95,7 +100,7 @@ def breakdown(measured: Measured) -> Breakdown | None:
     hosts = [host for host in measured.hosts if "target" in host.state.role and host.rates is not None]
     shares = [*_of_load(load)]
     for host in hosts:
-        shares += _of_host(measured, load, host, 1000.0 / rates.rps)
+        shares += _of_host(measured, load, host, 1000.0 / rates.rps, total.sum_us / total.count / 1000)
     measurable = {share.part for share in shares}
     shares += [Share(part, None, None, None) for part in Part if part not in measurable]
     told = tuple(share for share in shares if share.ms is None or share.ms > 0)
@@ -118,8 +123,9 @@ def _per_request(part: Distribution, total: Distribution) -> float:
     return part.sum_us / total.count / 1000
 
 
-def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
-    """The states that a machine knows. ``ms`` is the time that one request in a state on average stands for."""
+def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, mean_ms: float) -> Iterator[Share]:
+    """The states that a machine knows. ``ms`` is the time that one request in a state on average stands for,
+    ``mean_ms`` what a request takes."""
     rates = host.rates
     if rates is None:
         return
@@ -142,7 +148,8 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float) ->
             yield Share(Part.LOCK, host.name, name, ms * lock.waiting)
     if rates.peers is not None:
         yield Share(Part.DEPENDENCY, host.name, None, 0.0)
-        for peer, questions in _alone(rates.peers, rates.group(SERVICE)):
+        recent = tuple(peer for peer in rates.peers if (peer.age_ms or 0.0) <= OLD * mean_ms)
+        for peer, questions in _alone(recent, rates.group(SERVICE)):
             exchanges = None if peer.exchanges is None else peer.exchanges * ms / 1000
             yield Share(Part.DEPENDENCY, host.name, peer.address, ms * questions, peer.kind, exchanges, peer.host)
 

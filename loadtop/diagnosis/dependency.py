@@ -14,7 +14,7 @@ queue without order: for a row of a database, any of those that wait may be the 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from loadtop.diagnosis.breakdown import SERVERS
+from loadtop.diagnosis.breakdown import OLD, SERVERS
 from loadtop.diagnosis.finding import Dependency
 from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_without_order
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
@@ -39,10 +39,6 @@ CALM_PCT = 75.0  # percent of the CPU above which everything slows down; our own
 LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
 ENOUGH = 5  # requests in an interval whose times say something; our own
 LOCKED_PART = 0.5  # of the open questions that wait for locks in the service; our own
-OLD = 2.0
-"""A question of a request is no older than the request. Where the mean age is this many times the mean response time,
-something else asks: a queue worker that waits for jobs."""
-
 LEVELS = 64  # numbers of connections of the load that are remembered of a service
 MOST_SERVICES = 256
 
@@ -161,10 +157,11 @@ FIRST_REQUESTS = "loadtop: times what the first requests took"
 
 
 def _admits(state: ServiceState, peer: PeerRates) -> bool:
-    """Whether a watched database or cache at that port says that it is full, or that most of what it is asked waits for
-    its locks."""
+    """Whether a watched database or cache at that port, or of the kind that is asked at a unix socket, says that it is
+    full, or that most of what it is asked waits for its locks."""
     _, _, port = peer.address.rpartition(":")
-    if state.kind != peer.kind or (state.port is not None and str(state.port) != port):
+    elsewhere = state.port is not None and str(state.port) != port and not peer.by_connection
+    if state.kind != peer.kind or elsewhere:
         return False
     return state.is_full or (state.lock_waits or 0) > LOCKED_PART * peer.questions
 

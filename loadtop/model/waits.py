@@ -11,7 +11,9 @@ class Peer:
     the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
     and those on which data was sent later than received: a question is open. ``age_ms`` sums up how long ago each of
     these was sent, ``segments`` the data segments that were sent (a question usually is one). ``watched``: the
-    processes that answer are under test themselves, as a service of no known kind.
+    processes that answer are under test themselves, as a service of no known kind. ``by_connection``: at a unix socket,
+    whose address is its path. The kernel has no clocks there: a connection counts as a question from its beginning to
+    its end, unless it stays for long, and as a segment.
     """
 
     address: str
@@ -22,6 +24,7 @@ class Peer:
     age_ms: int
     segments: int
     watched: bool = False
+    by_connection: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ The first sample of anything has no rate, nor has a counter that went backwards 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
@@ -28,6 +28,8 @@ def host_rates(
         return None
     cpu, cores = (None, ()) if before.cpu is None or now.cpu is None else _cpu(before.cpu, now.cpu)
     processes = None if now.processes is None else _processes(before.processes, now.processes, seconds)
+    groups = None if processes is None else _groups(processes, kinds)
+    peers = _both(_peers, before.peers, now.peers, seconds)
     return records.HostRates(
         seconds=seconds,
         cpu=cpu,
@@ -38,13 +40,13 @@ def host_rates(
         networks=_by_name(_network, before.networks, now.networks, seconds),
         tcp=_both(_tcp, before.tcp, now.tcp, seconds),
         processes=processes,
-        groups=None if processes is None else _groups(processes, kinds),
+        groups=groups,
         servers={
             name: server_rates(before.servers.get(name, ()), readings, seconds)
             for name, readings in now.servers.items()
         },
         cgroup=_both(_cgroup, before.cgroup, now.cgroup, seconds),
-        peers=_both(_peers, before.peers, now.peers, seconds),
+        peers=None if peers is None else _waiting(peers, groups or (), now.locks or ()),
     )
 
 
@@ -290,7 +292,26 @@ def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: fl
         age_ms=age_ms,
         exchanges=None if missed else exchanges,
         watched=now.watched,
+        by_connection=now.by_connection,
     )
+
+
+def _waiting(
+    peers: tuple[records.PeerRates, ...], groups: Iterable[records.GroupRates], locks: Iterable[model.FileLock]
+) -> tuple[records.PeerRates, ...]:
+    """The peers, with the connections to unix sockets on which somebody waits. While a process computes, waits for a
+    lock or asks another service, it does not wait on its connection. Several connections share what is left."""
+    connected = sum(peer.questions for peer in peers if peer.by_connection)
+    if not connected:
+        return peers
+    askers = [group for group in groups if group.role is Role.APPLICATION]
+    askers = askers or [group for group in groups if group.role is Role.WEB]
+    elsewhere = sum(((group.cpu or 0.0) + (group.wait or 0.0)) / 100 + group.blocked for group in askers)
+    elsewhere += sum(lock.waiting for lock in locks)
+    elsewhere += sum(peer.questions for peer in peers if not peer.by_connection)
+    at_once = max(peer.questions for peer in peers if peer.by_connection)
+    part = max(0.0, at_once - elsewhere) / connected
+    return tuple(replace(peer, questions=peer.questions * part) if peer.by_connection else peer for peer in peers)
 
 
 def _processes(

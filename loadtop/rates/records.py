@@ -181,8 +181,8 @@ class CgroupRates:
 
 @dataclass(frozen=True, slots=True)
 class PeerRates:
-    """A service that the processes under test ask; address, kind, depth and ``watched`` are those of
-    :class:`loadtop.model.Peer`.
+    """A service that the processes under test ask; address, kind, depth, ``watched`` and
+    ``by_connection`` are those of :class:`loadtop.model.Peer`.
 
     ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the open questions
     (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes
@@ -201,6 +201,7 @@ class PeerRates:
     exchanges: float | None
     watched: bool = False
     host: str | None = None
+    by_connection: bool = False
 
     @property
     def exchange_ms(self) -> float | None:

@@ -8,7 +8,8 @@ from tests.loads.program import loadtop, summary_of
 from tests.servers.apache import ApacheFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.php_fpm import FpmFactory
-from tests.servers.service import PLACES, ServiceFactory
+from tests.servers.program import server_directory
+from tests.servers.service import PLACES, UNIX, ServiceFactory
 
 pytestmark = [pytest.mark.servers, pytest.mark.alone("requests must wait for the service alone, and not for the CPU")]
 
@@ -79,3 +80,24 @@ def test_requests_of_one_php_session_wait_for_its_lock(nginx: NginxFactory, php_
     (server.directory / "pages").chmod(0o777)  # sessions are files beside the page
     verdict = summary(f"{server.url}session.php", "-C", "PHPSESSID=one")["verdict"]
     assert verdict["bottleneck"] == "lock", verdict
+
+
+ASK_UNIX = """<?php
+$there = stream_socket_client('unix://{path}');
+fwrite($there, "GET / HTTP/1.0\\r\\n\\r\\n");
+echo stream_get_contents($there);"""
+
+
+def test_a_service_behind_a_unix_socket_is_a_dependency_by_its_path(
+    apache: ApacheFactory, service: ServiceFactory
+) -> None:
+    with server_directory() as directory:
+        path = str(directory / "app.sock")
+        service(UNIX, path, 1)
+        page = {"ask.php": ASK_UNIX.format(path=path)}
+        found = summary(f"{apache(mpm='prefork', php='mod', workers=16, pages=page).url}ask.php")
+    verdict, told = found["verdict"], found["breakdown"]
+    assert verdict["bottleneck"] == "dependency", verdict
+    assert verdict["dependency"] == {"address": path, "kind": None}
+    assert (told["parts"][0]["part"], told["parts"][0]["name"]) == ("dependency", path)
+    assert told["parts"][0]["ms"] == pytest.approx(told["mean_ms"], rel=0.15)

@@ -154,6 +154,26 @@ async def test_open_questions_are_counted_there(far: SshTransport) -> None:
         assert later.questions <= answered.questions + 1
 
 
+async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, tmp_path: Path) -> None:
+    request, place = Request((Wanted(CLOCKS),)), Endpoint(str(tmp_path / "app.sock"), 0)
+
+    async def asked() -> Asked:
+        text = (await far.read(request)).files[CLOCKS]
+        assert isinstance(text, str), text
+        return next((each for each in parse_clocks(text).asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))
+
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as client:
+        assert not (await asked()).connections
+        listener.bind(place.address)
+        listener.listen()
+        client.connect(place.address)
+        with listener.accept()[0]:
+            async with asyncio.timeout(15):
+                while (opened := await asked()).questions < 2:
+                    pass  # each reading waits for the far machine
+    assert (opened.user, opened.segments, opened.connections) == (os.getuid(), 1, opened.questions)
+
+
 async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: ApacheFactory) -> None:
     server = apache(mpm="event")
     machine = LinuxMachine(far, KINDS)

@@ -115,11 +115,14 @@ PLACES = """
 UNIX = """
     import os, socketserver, sys, threading, time
 
+    places = threading.Semaphore(int((sys.argv[3:] or [1000])[0]))
+
     class Answer(socketserver.StreamRequestHandler):
         def handle(self):
             while self.rfile.readline().strip():
                 pass
-            time.sleep(0.05)
+            with places:
+                time.sleep(0.05)
             self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
 
     socketserver.TCPServer.allow_reuse_address = True
@@ -128,7 +131,7 @@ UNIX = """
     threading.Thread(target=server.serve_forever, daemon=True).start()
     socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
-"""Answers in 50 ms at a unix socket too, its second argument."""
+"""Answers in 50 ms at a unix socket too, its second argument; in so many places, its third one."""
 
 RESETTING = """
     import random, socketserver, struct, sys, socket

@@ -47,6 +47,14 @@ def peer(questions: float, address: str = "10.0.0.5:3306", depth: int = 1, **oth
     return PeerRates(address, "mysql", depth, 5, 20.0, questions, 100.0, 41 * RPS, **others)
 
 
+def test_connections_of_a_pool_are_no_questions() -> None:
+    """They are older than any request."""
+    told = found(host(peers=(peer(5.0, "/run/mysqld/mysqld.sock"),)), latencies=times(240.0))
+    assert parts(told)[Part.DEPENDENCY, "/run/mysqld/mysqld.sock"] == 100.0
+    old = replace(peer(5.0, "/run/mysqld/mysqld.sock"), age_ms=481.0)
+    assert (Part.DEPENDENCY, "/run/mysqld/mysqld.sock") not in parts(found(host(peers=(old,)), latencies=times(240.0)))
+
+
 def test_each_state_is_its_mean_number_divided_by_the_throughput() -> None:
     """At 50 requests/s, one request in a state stands for 20 ms."""
     view = host(

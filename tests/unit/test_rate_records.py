@@ -12,6 +12,7 @@ from loadtop.model import (
     CgroupLimits,
     Disk,
     Failures,
+    FileLock,
     GeneratorSample,
     HostFacts,
     HostSample,
@@ -19,6 +20,8 @@ from loadtop.model import (
     LoadState,
     Network,
     Paging,
+    Peer,
+    Peers,
     Pressure,
     Process,
     Role,
@@ -345,3 +348,23 @@ def test_a_warm_up_that_ends_begins_anew() -> None:
     later = replace(COUNTED, at=102.0, requests=300)
     found = [load_rates(replace(COUNTED, state=old), replace(later, state=new)) for old, new in states]
     assert [each is None for each in found] == [True, False]
+
+
+def test_processes_that_compute_do_not_wait_on_their_unix_sockets() -> None:
+    """Eight connections are open, to two sockets. Two processes compute meanwhile, one waits for a lock, and one asks
+    over TCP: four wait."""
+    asked = {"10.0.0.5:80": 5, "/run/mysqld/mysqld.sock": 40, "/a.sock": 20}
+    peers = tuple(Peer(name, None, 1, n, n, 0, 10, by_connection=name[0] == "/") for name, n in asked.items())
+    computing = Process(7, "apache2", "httpd", "R", 1, 0, 1, 9)
+    before = {"peers": Peers(0), "processes": (computing,)}
+    lock = FileLock("flock", "fe:00", 7, 1, "php", 1)
+    after = {"peers": Peers(5, peers), "processes": (replace(computing, cpu_ticks=400),), "locks": (lock,)}
+    rates = two_seconds(before, after)
+    questions = {peer.address: peer.questions for peer in rates.peers or ()}
+    assert questions == {
+        "10.0.0.5:80": 1.0,
+        "/run/mysqld/mysqld.sock": pytest.approx(4.0 * 2 / 3),
+        "/a.sock": pytest.approx(4.0 / 3),
+    }
+    idle = two_seconds({"peers": Peers(0)}, {"peers": Peers(5, peers[:1])})
+    assert [peer.questions for peer in idle.peers or ()] == [1.0]

@@ -14,7 +14,7 @@ print scalar <STDIN>;
 print my $key = <STDIN>;
 chomp $key;
 my ($readings, $heard, $ports_due, $precise, %accepted, %segments, %served) = (0, 0, 0);
-my (%connections, %questions, %age, %sent);
+my (%connections, %questions, %age, %sent, %since, $followed);
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     if ($line =~ /^\Q$key\E p (.*\n)/) {
         my $rows = "\n#$1";
@@ -42,24 +42,11 @@ while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)
         $line = $mark . substr($rows . $wrong, 0, $limit);
     } elsif ($line =~ /^\Q$key\E u (\d+) (.*\n)/) {
         my ($limit, $mark, $rows) = ($1, "\n#$2", "");
-        my (%name, %peer);
-        ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, 1026, 0, 5, 0, 0), sub {
-            my $message = shift;
-            my ($type, $state, $inode) = unpack("x17CCxL", $message);
-            for (my $at = 32; $type == 1 && $at + 4 <= length $message;) {
-                my ($length, $kind) = unpack("SS", substr($message, $at, 4));
-                last if $length < 4;
-                my $value = substr($message, $at + 4, $length - 4);
-                $peer{$inode} = unpack("L", $value) if $kind == 2;
-                $name{$inode} = $1 if $kind == 0 && $value =~ m{^(/[!-~]*)\0*$};
-                $at += ($length + 3) & ~3;
-            }
-            $rows .= "LISTEN $inode $name{$inode}\n" if $state == 10 && defined $name{$inode};
-            keys(%name) + keys(%peer) < @LINES@;
-        });
-        for (keys %peer) {
-            my $path = $name{$peer{$_}};
-            $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name{$_};
+        my ($name, $peer, $user, $listens) = streams(1026);
+        $rows .= "LISTEN $_ $name->{$_}\n" for grep { defined $name->{$_} } keys %$listens;
+        for (keys %$peer) {
+            my $path = $name->{$peer->{$_}};
+            $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name->{$_};
         }
         $line = $mark . substr($rows, 0, $limit);
     } elsif ($line =~ /^\Q$key\E k (.*\n)/) {
@@ -70,7 +57,10 @@ while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)
             clocks();
         }
         $line .= "readings $readings\n" . join "", keys %accepted;
-        $line .= "> $_ $connections{$_} $questions{$_} $age{$_} $sent{$_}\n" for keys %connections;
+        for (keys %connections) {
+            my $mark = m{^/} ? "|" : ">";
+            $line .= "$mark $_ $connections{$_} $questions{$_} $age{$_} $sent{$_}\n";
+        }
     }
     print $line;
 }
@@ -130,16 +120,59 @@ sub clocks {
         1;
     });
     %segments = %now;
+    $sockets += unix_clocks();
     ++$readings;
     my $rest = (0.5 + rand) * (0.5 + $sockets / 1000);
     $rest = 2 if $rest > 2;
     $precise ? Time::HiRes::alarm($rest) : alarm($rest < 1 ? 1 : $rest);
 }
+# Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
+sub unix_clocks {
+    my ($name, $peer, $user) = streams(2);
+    my ($at, %now) = ($precise ? Time::HiRes::time() : time);
+    for my $inode (keys %$peer) {
+        my $path = $name->{$peer->{$inode}};
+        next if !defined $path || defined $name->{$inode} || $path =~ m{^(?:/var)?/run/(?:systemd|dbus|udev)/};
+        my $who = "$path " . (defined $user->{$inode} ? $user->{$inode} : 4294967295);
+        next unless $connections{$who} || keys %connections < 256;
+        $questions{$who} = $age{$who} = $sent{$who} = 0 unless $connections{$who}++;
+        my $begun = $since{$inode};
+        unless (defined $begun) {
+            $begun = $followed ? $at : $at - 20;
+            ++$sent{$who} if $followed;
+        }
+        if ($at - $begun < 10) { ++$questions{$who}; $age{$who} += int(1000 * ($at - $begun)) }
+        $now{$inode} = $begun if keys %now < 20000;
+    }
+    %since = %now;
+    $followed = 1;
+    scalar keys %$peer;
+}
+# The unix stream sockets in some of the states: paths, inodes of peers, users, and which listen, all by inode.
+sub streams {
+    my (%name, %peer, %user, %listens);
+    ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, shift, 0, 69, 0, 0), sub {
+        my $message = shift;
+        my ($type, $state, $inode) = unpack("x17CCxL", $message);
+        for (my $at = 32; $type == 1 && $at + 4 <= length $message;) {
+            my ($length, $kind) = unpack("SS", substr($message, $at, 4));
+            last if $length < 4;
+            my $value = substr($message, $at + 4, $length - 4);
+            $peer{$inode} = unpack("L", $value) if $kind == 2;
+            $user{$inode} = unpack("L", $value) if $kind == 7;
+            $name{$inode} = $1 if $kind == 0 && $value =~ m{^(/[!-~]*)\0*$};
+            $at += ($length + 3) & ~3;
+        }
+        $listens{$inode} = 1 if $state == 10;
+        keys(%name) + keys(%peer) < @LINES@;
+    });
+    (\%name, \%peer, \%user, \%listens);
+}
 # Whether there is room for another place: places without a connection are forgotten.
 sub room {
     return 1 if keys %connections < 256;
     my %places = map { (split / /)[-1], 1 } keys %segments;
-    for (keys %connections) { delete $connections{$_} unless $places{(split / /)[0]} }
+    for (keys %connections) { delete $connections{$_} unless $places{(split / /)[0]} || m{^/} }
     keys %connections < 256;
 }
 # An address and port as people write them, one of IPv4 also where a socket of IPv6 has it.

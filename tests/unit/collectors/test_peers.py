@@ -69,7 +69,36 @@ def test_services_are_recognised_by_process_or_port(port: int, process: str, kin
     assert peers.kind_of(Endpoint("10.0.0.5", port), process) == kind
 
 
-@pytest.mark.parametrize("text", ["", "readings\n", "readings 1\n> x\n", "readings 1\n> 10.0.0.5:99999 1 1 1 1 1\n"])
+@pytest.mark.parametrize(
+    ("path", "process", "kind"),
+    [("/run/mysqld/mysqld.sock", "", "mysql"), ("/var/run/postgresql/.s.PGSQL.5432", "", "postgresql"),
+     ("/run/redis/redis-server.sock", "", "redis"), ("/run/php/php8.2-fpm.sock", "", "php-fpm"),
+     ("/run/app.sock", "", None), ("/run/app.sock", "mariadbd", "mysql")],
+)  # fmt: skip
+def test_services_at_unix_sockets_are_recognised_by_process_or_path(path: str, process: str, kind: str | None) -> None:
+    assert peers.kind_of(Endpoint(path, 0), process) == kind
+
+
+def test_a_unix_socket_is_a_peer_by_its_path() -> None:
+    """But for that of the pool that serves the requests."""
+    text = CLOCKS + "| /run/mysqld/mysqld.sock 33 9 8 700 4\n| /run/php/php8.2-fpm.sock 33 9 9 9 9\n"
+    clocks = peers.parse(text)
+    chosen = peers.of_users(clocks, {80}, {9001}, ["php-fpm"])
+    assert chosen == {(Endpoint("10.0.0.5", 3306), 200): 2, (Endpoint("/run/mysqld/mysqld.sock", 0), 33): 1}
+    (found,) = peers.PeerCounters().update(clocks, {(Endpoint("/run/mysqld/mysqld.sock", 0), 33): 1}, {}).peers
+    assert found == Peer("/run/mysqld/mysqld.sock", "mysql", 1, 9, 8, 700, 4, by_connection=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "readings\n",
+        "readings 1\n| run/a 1 1 1 1 1\n",
+        "readings 1\n> x\n",
+        "readings 1\n> 10.0.0.5:99999 1 1 1 1 1\n",
+    ],
+)
 def test_texts_that_are_none(text: str) -> None:
     with pytest.raises(ParseError):
         peers.parse(text)

@@ -1,0 +1,66 @@
+"""Counts the connections to unix sockets of this machine, by the path that is asked and the user who asks.
+
+The kernel keeps no clocks of unix sockets. What is known is that a connection is open, and since about when, because
+it was looked at before. A connection that was made for one request counts as a question as long as it is open. One
+that stays is a connection of a pool, and says nothing (:data:`OLDEST_S`).
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from collectors.linux.peers import MOST_PEERS
+from collectors.linux.unix_sockets import is_followed
+from collectors.transport import unix_diag
+
+OLDEST_S = 10.0  # a connection that is older is not one of a request; our own
+MOST_CONNECTIONS = 20_000  # that are remembered
+
+Asking = tuple[str, int]  # a path, and the user who asks there
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Sums over all readings, as in :class:`loadtop.model.Peer`; an exchange is a connection."""
+
+    connections: int = 0
+    questions: int = 0
+    age_ms: int = 0
+    opened: int = 0
+
+
+@dataclass(slots=True)
+class UnixClocks:
+    """Adds readings up. Not to be used from two threads at once."""
+
+    _asked: dict[Asking, _Asked] = field(default_factory=dict[Asking, _Asked])
+    _since: dict[int, float] | None = None  # by the inode of the client's end; not known of those that were there first
+
+    def read(self, now: float | None = None) -> None:
+        """Take one reading, at ``now`` on the monotonic clock. Raises ``OSError`` where the kernel has no unix_diag."""
+        at, first = time.monotonic() if now is None else now, self._since is None
+        before, since = self._since or {}, dict[int, float]()
+        for each in unix_diag.connections():
+            if not is_followed(each.path):
+                continue
+            known = self._asked.get((each.path, each.user))
+            if known is None:
+                if len(self._asked) >= MOST_PEERS:
+                    continue
+                known = self._asked[each.path, each.user] = _Asked()
+            known.connections += 1
+            begun = before.get(each.inode)
+            if begun is None:
+                begun = at - 2 * OLDEST_S if first else at
+                known.opened += not first
+            if at - begun < OLDEST_S:
+                known.questions += 1
+                known.age_ms += round(1000 * (at - begun))
+            if len(since) < MOST_CONNECTIONS:
+                since[each.inode] = begun
+        self._since = since
+
+    def rows(self) -> Iterator[str]:
+        """The sums, in the format of :mod:`collectors.linux.peers`."""
+        for (path, user), each in self._asked.items():
+            yield f"| {path} {user} {each.connections} {each.questions} {each.age_ms} {each.opened}\n"
