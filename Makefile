@@ -9,7 +9,7 @@ COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 .DEFAULT_GOAL := help
 .PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-engines coverage mutants lab lab-short lab-calm \
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
-	screenshots monkey fuzz catalog format clean setup servers engines
+	screenshots monkey fuzz catalog messages prose format clean setup servers engines
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,8 +116,15 @@ monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MO
 screenshots: setup servers ## pictures of the cockpit from real runs, in 5 minutes; those of swap need root on Linux
 	@$(PYTHON_BIN)/python -m screenshots.make
 
-catalog: setup ## bring the translations (.po) up to date with the texts in the code
+catalog: setup ## update the translations (.po) and docs/messages.md from the texts in the code
 	@$(PYTHON_BIN)/python -m scripts.catalog
+
+messages: setup ## write docs/messages.md anew: help, messages and errors, for review
+	@$(PYTHON_BIN)/python -m scripts.messages
+
+prose: setup ## spelling, and the English of documents, help and messages
+	@$(PYTHON_BIN)/codespell
+	@$(PYTHON_BIN)/python -m scripts.prose
 
 format: setup ## put the code into the common form
 	@$(PYTHON_BIN)/ruff check --fix-only --quiet .

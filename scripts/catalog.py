@@ -1,4 +1,4 @@
-"""Bring the catalogues of translations up to date with the templates in the code (``make catalog``).
+"""Update the translation catalogues and ``docs/messages.md`` from the templates in the code (``make catalog``).
 
 New templates are added without a translation, unused ones are removed, and a language that is new in
 ``loadtop.i18n.LANGUAGES`` gets its file. ``tests/unit/i18n/test_catalog.py`` fails until everything is translated.
@@ -41,17 +41,27 @@ Fields = dict[str, ast.expr]
 
 
 def templates() -> set[Template]:
-    """Return every template in the code; one for one thing and for many as a pair."""
-    paths = chain.from_iterable((ROOT / package).rglob("*.py") for package in PACKAGES)
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    """Return every template in the code; a singular and its plural form a pair."""
+    return set(chain.from_iterable(templates_by_file().values()))
+
+
+def templates_by_file() -> dict[Path, set[Template]]:
+    """Return the templates of each source file."""
+    trees = parsed()
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
     classes = {
         node.name: fields
         for node in nodes
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and _marked(fields := _fields(node))
     }
-    functions = {"tr", "Message", *_subclasses(nodes, "MessageError")}
-    return {found for tree in trees for found in _Module(tree, functions, classes).templates()}
+    functions = {"tr", "Message", *subclasses(nodes, "MessageError")}
+    return {path: set(_Module(tree, functions, classes).templates()) for path, tree in trees.items()}
+
+
+def parsed() -> dict[Path, ast.Module]:
+    """Return the syntax tree of every source file of the packages."""
+    paths = sorted(chain.from_iterable((ROOT / package).rglob("*.py") for package in PACKAGES))
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def has_words(template: Template) -> bool:
@@ -68,7 +78,7 @@ def _each(template: str | Sequence[str]) -> Sequence[str]:
     return [template] if isinstance(template, str) else template
 
 
-def _subclasses(nodes: list[ast.AST], base: str) -> set[str]:
+def subclasses(nodes: list[ast.AST], base: str) -> set[str]:
     """The names of a class and of all that derive from it."""
     found = {base}
     while True:
@@ -237,7 +247,10 @@ def write(path: Path, catalog: Catalog) -> None:
 
 
 def main() -> None:
-    """Update every catalogue and print what lacks a translation."""
+    """Update every catalogue and the page of messages, and print what lacks a translation."""
+    from scripts.messages import main as write_page  # it imports this module
+
+    write_page()
     found = templates()
     for language in LANGUAGES:
         if language == "en":

@@ -83,7 +83,7 @@ def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
     for at, text in axis.marks:
         note = escape(plain(text)[:40])
         shapes.append(f'<text x="{axis.x(at):.1f}" y="{STRIP + 13:.0f}">▲ {note}</text>')
-    return _figure(tr("What was the limit"), STRIP + (18 if axis.marks else 0), shapes)
+    return _figure(tr("Limits over time"), STRIP + (18 if axis.marks else 0), shapes)
 
 
 def bar_chart(title: str, bars: Sequence[tuple[str, float, float | None, str]]) -> str:

@@ -100,7 +100,7 @@ def _limit(tuned: TuneResult) -> list[str]:
     )
     lines += wrapped(rendered(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and limit.bottleneck != CPU.name:  # whose advice says so
-        lines += wrapped(tr("There is no processor time for them: more workers will not help."), "  ")
+        lines += wrapped(tr("No CPU time is left for them: more workers will not help."), "  ")
     return lines
 
 

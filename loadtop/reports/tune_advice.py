@@ -16,7 +16,7 @@ BINDS: dict[BoundName, Translatable] = {
     "knee": "the knee",
     "scoreboard": "the scoreboard",
     "cpu": "the CPU",
-    "tested": "what was tested",
+    "tested": "the highest load tested",
 }
 """What each bound is called in a sentence."""
 

@@ -237,7 +237,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         self.push_screen(screen, lambda _: self._draw_soon())
 
     async def action_mark(self) -> None:
-        await self._cockpit_alone().ask("mark", tr("what is happening? (enter: note, escape: cancel)"))
+        await self._cockpit_alone().ask("mark", tr("text of the mark (enter: save, escape: cancel)"))
 
     def action_copy(self) -> None:
         text = self.reader.report()

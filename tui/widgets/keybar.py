@@ -42,7 +42,7 @@ KEYS = (
     Key("1", "type_load", "1..9", "set", "enter the number of connections (open model: the rate)", 12, of_load=True),
     Key("s", "stop_load", "s", "stop", "stop the load; keep watching", 2, of_load=True),
     Key("r", "restart_load", "r", "again", "restart the load as given", 9, of_load=True),
-    Key("n", "next_step", "n", "next step", "go on to the next step of the load", 14, of_load=True),
+    Key("n", "next_step", "n", "next step", "continue with the next step", 14, of_load=True),
     Key("t", "first_page", "t", "steps", "table of load steps, knee marked", 15, of_load=True),
     Key("e", "evidence", "e", "why", "the evidence: each value and its limit, over time", 2),
     Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes, and back", 7),

@@ -69,7 +69,7 @@ def _complete_hosts(options: Options) -> None:
     names = [name for name, _ in options.hosts]
     for name, _ in options.links:
         if name and name not in names:
-            raise UsageError(f"--link: there is no host {name}; hosts are {', '.join(names)}")
+            raise UsageError(f"--link: unknown host {name}; hosts are {', '.join(names)}")
     options.status_urls = {name: {page.name: [] for page in STATUS_OPTIONS} for name in names}
     for page in STATUS_OPTIONS:
         for text in getattr(options, page.name):
