@@ -13,7 +13,7 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     # regular expressions over what docker, podman, kubectl, lxc, nsenter, chroot, sudo and shells say
     (
         (r"not a (?:TTY|terminal)", "nable to use a TTY", "must be a terminal", "attach stdin to a TTY"),
-        Message("the command wants a terminal: leave out its -t (docker exec -i, not -it)"),
+        Message("the command needs a terminal: leave out its -t (docker exec -i, not -it)"),
     ),
     (
         ("password is required", "required to read the password", "no askpass", "uthentication is required"),
