@@ -68,7 +68,7 @@ class ServerCollector(Generic[R]):
         self.find = find and not urls
         self.active = find or bool(urls)
         self.unfound: ReadError = AbsentError(
-            "no {program} process looked for yet", program=self.kind.group, cause=Cause.PENDING
+            "not searched for {program} yet", program=self.kind.group, cause=Cause.PENDING
         )
         self.search = Search(self.kind.name, self.running, self.search_pages, self.search_again_s)
         self.given = tuple(self.status_url(url) for url in urls)
@@ -122,7 +122,7 @@ class ServerCollector(Generic[R]):
         """What came since the last call and how it went. The number turns the time of this program's clock into the
         machine's uptime, on which each record is dated."""
         if not self.active:
-            return (), Outcome(self.kind.name, State.ABSENT, Message("not looked for"), cause=Cause.NOTHING)
+            return (), Outcome(self.kind.name, State.ABSENT, Message("not searched for"), cause=Cause.NOTHING)
         records, problems, duration_s = self.read(sample, uptime_less_monotonic)
         duration_s = round(duration_s, 6)
         if not problems:
@@ -216,7 +216,7 @@ class ServerCollector(Generic[R]):
     def no_process(self) -> AbsentError:
         if self.machine.servers(self.kind.group):
             return self._bystander
-        return AbsentError("no {program} process here", program=self.kind.group, cause=Cause.NOTHING)
+        return AbsentError("no {program} found", program=self.kind.group, cause=Cause.NOTHING)
 
     @property
     def _bystander(self) -> AbsentError:

@@ -119,7 +119,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             else Message("its configuration is unknown")
         )
         unknown = AbsentError(
-            "HAProxy runs here, but {why}: name its statistics with --haproxy URL",
+            "HAProxy runs here, but {why}: set its address with --haproxy URL",
             why=why,
             cause=Cause.ROOT if refused and not config.foreign else None,
         )

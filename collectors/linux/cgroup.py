@@ -156,7 +156,7 @@ class CgroupCollector:
     def collect(self, reading: Reading) -> CgroupLimits:
         """The limits of the group; raises :class:`AbsentError` with the reason where there is none (yet)."""
         if self._membership is None:
-            raise AbsentError("no web server process here", cause=Cause.NOTHING)
+            raise AbsentError("no web server found", cause=Cause.NOTHING)
         place = self._place
         self._locate(reading, self._membership)
         if self._place is None:

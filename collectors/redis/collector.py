@@ -80,7 +80,7 @@ def parse_page(page: Page) -> RedisStatus:
         _check_refusal(page.text)
         return parse(page.text, page.url)
     except ParseError as error:
-        raise AbsentError("{error}: name Redis with --redis ADDRESS", error=str(error)) from None
+        raise AbsentError("{error}: set its address with --redis ADDRESS", error=str(error)) from None
 
 
 def parse(text: str, address: str = "") -> RedisStatus:

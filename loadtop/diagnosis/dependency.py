@@ -186,13 +186,13 @@ def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
 
 def _advice(asked: Dependency, questions: float, working: int, ms: float, base: _Base | None) -> Message:
     template = (
-        "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests in progress wait for it, "
-        "{ms:.3g} ms each. More workers would only wait there too."
+        "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests wait for it, {ms:.3g} ms "
+        "each. More workers would not help."
     )
     if base is not None:
         template = (
-            "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests in progress wait for "
-            "it, {ms:.3g} ms each ({least:.3g} ms under less load). More workers would only wait there too."
+            "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests wait for it, {ms:.3g} "
+            "ms each ({least:.3g} ms under less load). More workers would not help."
         )
     return Message(
         template,
@@ -213,6 +213,6 @@ DEPENDENCY = Verdict(
     headline="is the limit",
     family=Family.POOL,
     role=Role.DATABASE,
-    titles={"dependency.waiting_pct": "requests in progress that wait", "dependency.ms": "time per request"},
+    titles={"dependency.waiting_pct": "requests waiting", "dependency.ms": "time per request"},
 )
 """Assessed by :class:`Dependencies`. Pools of workers on the way fill behind it."""

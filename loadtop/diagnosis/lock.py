@@ -67,5 +67,5 @@ LOCK = Verdict(
     explains=("dependency",),
     role=Role.DATABASE,
     of_host=_assess,
-    titles={"lock.waiting_pct": "requests in progress that wait"},
+    titles={"lock.waiting_pct": "requests waiting"},
 )

@@ -99,7 +99,7 @@ def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
         if place[0] not in unknown:
             a, b = ((run[place]["ms"] if place in run else 0.0) for run in (first, then))
             shifts.append((b - a, place_title(then.get(place) or first[place])))
-    shifts.append((after["unexplained_ms"] - before["unexplained_ms"], tr("not explained")))
+    shifts.append((after["unexplained_ms"] - before["unexplained_ms"], tr("unexplained")))
     least = LEAST_SHIFT * max(before["mean_ms"], after["mean_ms"])
     for ms, title in sorted(shifts, key=lambda shift: -abs(shift[0]))[:MOST_SHIFTS]:
         if abs(ms) >= least and ms:

@@ -150,7 +150,7 @@ def _users(sample: HostSample) -> Iterator[_Seen]:
     yield "disks", ", ".join(disk.name for disk in sample.disks or ()), Lack()
     nets = sample.networks or ()
     names = [net.name for net in nets if net.sends_mbit is None and net.name != "lo"]
-    lack = Lack(Message("no line speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
+    lack = Lack(Message("unknown link speed of {names}", names=listed(names)), fix="--link MBIT") if names else Lack()
     shown = (f"{net.name} ({net.sends_mbit:g} Mbit/s)" if net.sends_mbit else net.name for net in nets)
     yield "networks", ", ".join(shown), lack
     if sample.tcp is not None:

@@ -20,7 +20,7 @@ from loadtop.servers.registry import KINDS
 
 PART_COLOURS = ("a", "b", "c", "e", "d")  # of the largest parts of the time of a request
 OTHER_PARTS: Translatable = "other parts"
-NOT_EXPLAINED: Translatable = "not explained"
+NOT_EXPLAINED: Translatable = "unexplained"
 MOST_MARKS = 500  # that are drawn, in each chart: more would hide it. The table has all
 
 HELP = "Point at a chart or focus it with Tab: ← → move, v and m jump to the next limit or mark, Esc leaves."

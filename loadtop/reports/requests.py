@@ -56,7 +56,7 @@ def lines(load: LoadSample | None) -> Iterator[str]:
     """The part of the printed report, short."""
     found = noted(load)
     if found.slowest:
-        yield tr("Slowest requests in ms (began at, UTC)")
+        yield tr("Slowest requests in ms (started, UTC)")
         heads = "".join(f"{tr(name):>10}" for name in PHASES)
         yield f"  {'':12} {tr('total'):>9}{heads}  {tr('status')}"
         one = len({called(each) for each in found.slowest}) == 1
@@ -69,7 +69,7 @@ def lines(load: LoadSample | None) -> Iterator[str]:
             if record is found.slowest[0]:
                 yield from (f"      {text}" for text in heads_of(record))
     if found.failures:
-        yield tr("First failures (began at, UTC)")
+        yield tr("First failures (started, UTC)")
         for record in found.failures:
             total = times_of(record)[0]
             yield f"  {clock_of(record):12} {kind_of(record)}  {tr('after {ms} ms', ms=total)}  {called(record)}"

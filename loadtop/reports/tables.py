@@ -137,11 +137,16 @@ def tables(result: RunResult) -> Iterator[Table]:
 
 def _of_requests(load: LoadSample | None) -> Iterator[Table]:
     """The slowest requests, the first failures, and the heads of both where they were kept."""
-    head: Sequence[Translatable] = ("request", "began (UTC)", "total", *requests.PHASES, "status")
+    head: Sequence[Translatable] = ("request", "started (UTC)", "total", *requests.PHASES, "status")
     yield Table("Slowest requests in ms", head, requests.slowest_rows(load))
-    head = ("failure", "request", "began (UTC)", "ms", "reason")
+    head = ("failure", "request", "started (UTC)", "ms", "reason")
     yield Table("First failure of each kind", head, requests.failure_rows(load), numbers=False)
-    yield Table("Heads of these requests", ("began (UTC)", "status", "heads"), requests.head_rows(load), numbers=False)
+    yield Table(
+        ("Headers of these requests"),
+        (("started (UTC)"), "status", ("headers")),
+        requests.head_rows(load),
+        numbers=False,
+    )
 
 
 def _of_breakdown(found: Json | None) -> Table:
@@ -149,7 +154,7 @@ def _of_breakdown(found: Json | None) -> Table:
     rows: list[Row] = []
     if found is not None and found["parts"] is not None:
         parts = [(part_title(part), part["host"], part["ms"]) for part in found["parts"] if part["ms"]]
-        for words, host, ms in (*parts, (tr("not explained"), None, found["unexplained_ms"])):
+        for words, host, ms in (*parts, (tr("unexplained"), None, found["unexplained_ms"])):
             share = 100.0 * ms / found["mean_ms"] if found["mean_ms"] else 0.0
             rows.append((words, plain(host or "-"), figure(round(ms, 1)), f"{share:.0f} %"))
     return Table("Where the time of a request goes", ("part", "host", "mean (ms)", "share"), rows)

@@ -171,7 +171,7 @@ def _breakdown(found: Json) -> list[str]:
     """Where the mean time goes, the largest part first. Parts of less than 1 % are added up in the last row."""
     mean = found["mean_ms"]
     rows = [(part_title(part), part["ms"]) for part in found["parts"] if part["ms"] and part["ms"] >= LEAST_PART * mean]
-    rows.append((tr("not explained"), mean - sum(ms for _, ms in rows)))
+    rows.append((tr("unexplained"), mean - sum(ms for _, ms in rows)))
     cells = min(MOST_CELLS, max(width(title) for title, _ in rows))
     lines = [tr("Where the time goes  (mean {mean} ms)", mean=figure(round(mean, 1)))]
     for title, ms in rows:

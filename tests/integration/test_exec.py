@@ -184,7 +184,7 @@ async def test_it_connects_again_when_the_container_was_restarted(
     [
         ("yes", "without a complete frame"),
         ("true", "docker exec -i"),
-        ("none-of-that-name", "none-of-that-name cannot be run here: No such file or directory"),
+        ("none-of-that-name", "cannot run none-of-that-name: No such file or directory"),
         ("sh -c 'echo the input device is not a TTY >&2; exit 1'", "leave out its -t"),
         ("sh -c 'yes >&2'", "keeps printing"),
     ],

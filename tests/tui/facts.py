@@ -188,7 +188,7 @@ def of_nginx(view: View, _: Glyphs) -> Iterator[Fact]:
         capacity = tr(" of {all}  ", all=count(status.capacity))
         yield fact(tr("used "), count(status.used), capacity, bad_if(lost or full))
         yield fact(tr("writing"), count(status.writing))
-        yield fact(tr("kept alive"), count(status.waiting), role=Role.DIM)
+        yield fact(tr("keep-alive"), count(status.waiting), role=Role.DIM)
         yield fact(tr("dropped/s"), per_second(lost), role=Role.BAD if lost else Role.DIM)
 
 

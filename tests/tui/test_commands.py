@@ -223,7 +223,7 @@ async def test_tab_turns_to_the_next_machine_and_back(
         assert "db1 cpu" in "".join(screen_text(app))
         await pilot.press("shift+tab")
         assert "web1 cpu" in "".join(screen_text(app))
-        await pilot.press("colon", *"machine db1", "enter")
+        await pilot.press("colon", *"host db1", "enter")
         assert "db1 cpu" in "".join(screen_text(app))
 
 

@@ -89,7 +89,7 @@ def test_a_block_to_paste_is_the_fix(sample: HostSample) -> None:
 
 
 def test_nothing_of_the_kind_needs_no_fix(sample: HostSample) -> None:
-    outcome = Outcome("haproxy", State.ABSENT, verbatim("no haproxy process here"), cause=Cause.NOTHING)
+    outcome = Outcome("haproxy", State.ABSENT, verbatim("no haproxy found"), cause=Cause.NOTHING)
     check = check_of(without(sample, "haproxy"), "haproxy", outcome)
     assert (check.health, check.fix) == (Health.NONE, "")
 

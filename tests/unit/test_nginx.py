@@ -99,7 +99,7 @@ def test_a_proxy_with_all_connections_in_use_is_full_before_it_drops(course: Cou
         page(), page(waiting=11, active=16), page(writing=3, proxies=True),
         page(worker_processes=None, worker_connections=None), page(writing=16, reading=0), {},
     ],
-    ids=["free", "kept alive", "a proxy", "unknown limits", "full without drops", "no page"],
+    ids=["free", "keep-alive", "a proxy", "unknown limits", "full without drops", "no page"],
 )  # fmt: skip
 def test_calm(course: Course, changes: Changes) -> None:
     course.go_on(2, changes=page())

@@ -204,7 +204,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         found = [Entry(tr(key.help), key.shown, key.action) for key in keys]
         hosts = [host.name for host in self.reader.view.hosts]
         if len(hosts) > 1:
-            found += [Entry(tr("show machine {host}", host=name), "", f"show_host({name!r})") for name in hosts]
+            found += [Entry(tr("show host {host}", host=name), "", f"show_host({name!r})") for name in hosts]
         for name in self._cockpit.panel_names:
             found.append(Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})"))
         for name in ORDERS:

@@ -49,7 +49,7 @@ KEYS = (
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the last line
     ("home", "the beginning; end: the end"),
-    ("tab", "the next machine; with one machine, the next panel"),
+    ("tab", "the next host; with one host, the next panel"),
     ("up down", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
     ("ctrl+s", "saves a picture, also of pages and prompts"),

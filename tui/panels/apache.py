@@ -72,7 +72,7 @@ def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[
 class ApachePanel(ServerPanel[ApacheStatus]):
     KIND = APACHE
     KEY = APACHE.name
-    CURVES = (Curve("apache.full", fullest(APACHE), "slots taken, 0 to {most}"),)
+    CURVES = (Curve("apache.full", fullest(APACHE), "slots in use, 0 to {most}"),)
 
     def wanted(self, view: View) -> bool:
         """Also where no web server is seen: the panel says how to enable a status page."""

@@ -156,7 +156,7 @@ class BreakdownPanel(Panel):
 def part_in_words(part: PartOfTime) -> str:
     """``mysql 10.0.0.5:3306``, or ``mysql db1:3306`` where that machine is watched; ``on CPU apache``."""
     if part.part is None:
-        return tr("not explained")
+        return tr("unexplained")
     title, name = tr(TITLES[part.part]), part.name or ""
     if part.part is Part.DEPENDENCY:
         title = part.kind or title
@@ -186,5 +186,5 @@ def _why_nothing(view: View) -> str:
     if view.only_watches:
         return tr("No load is generated here: watching only.")
     if view.load is not None and view.snapshot is not None and view.snapshot.breakdown is not None:
-        return tr("No machine under test is watched: add it with --host NAME=ssh://HOST.")
+        return tr("The server's host is not watched. Add it with --host NAME=ssh://HOST.")
     return tr("waiting for the first figures")

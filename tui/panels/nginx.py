@@ -31,7 +31,7 @@ class NginxPanel(ServerPanel[NginxStatus]):
         head = line(tr("used "), Span(count(status.used), role), tr(" of {all}  ", all=count(status.capacity)))
         figures = (
             (tr("writing"), count(status.writing, 6), Role.VALUE),
-            (tr("kept alive"), count(status.waiting, 6), Role.DIM),
+            (tr("keep-alive"), count(status.waiting, 6), Role.DIM),
             (tr("dropped/s"), per_second(lost, 6), Role.BAD if lost else Role.DIM),
             (tr("reading"), count(status.reading, 6), Role.VALUE),
         )

@@ -23,7 +23,7 @@ class FpmPanel(ServerPanel[FpmPool]):
     KIND = PHP_FPM
     KEY = PHP_FPM.name
     TAB: Translatable = "php-fpm"
-    CURVES = (Curve("fpm.full", fullest(PHP_FPM), "children busy, 0 to 100 %"),)
+    CURVES = (Curve("fpm.full", fullest(PHP_FPM), "busy children, 0 to 100 %"),)
 
     def records(self, view: View) -> Sequence[ServerRates[FpmPool]]:
         return sorted(

@@ -122,7 +122,7 @@ class VerdictPanel(Panel):
             names = "  ".join(
                 finding_titled(each, each.host if each.host != verdict.host else None) for each in verdict.symptoms
             )
-            below.insert(0, line(Span(tr("also full, because of this: "), Role.DIM), names))
+            below.insert(0, line(Span(tr("symptoms: "), Role.DIM), names))
         below[:0] = parts
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:

@@ -35,7 +35,7 @@ class EvidenceScreen(PageScreen):
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):
                 continue
             known = (finding.bottleneck, finding.host) in symptoms
-            standing = tr("its symptom") if known else tr("full as well")
+            standing = tr("a symptom of it") if known else tr("a symptom")
             lines += [(), *self._finding(finding, view, cells, standing, advised=not known)]
         return lines
 

@@ -24,17 +24,17 @@ class RequestsScreen(PageScreen):
     def text(self, cells: int) -> Sequence[Line]:
         load = self.view.load
         if load is None:
-            return hanging((), tr("There are no requests: no load is generated here."), cells)
+            return hanging((), tr("There are no requests: no load is generated."), cells)
         if load.noted is None:
-            words = tr("{engine} does not tell of single requests.", engine=safe(tr(load.engine)))
+            words = tr("{engine} does not report single requests.", engine=safe(tr(load.engine)))
             return hanging((), words, cells)
         found = noted(load)
         if not found.slowest and not found.failures:
             return [line(tr("No request has ended yet."))]
-        lines: list[Line] = [line(Span(tr("Slowest requests in ms (began at, UTC)"), Role.TITLE))]
+        lines: list[Line] = [line(Span(tr("Slowest requests in ms (started, UTC)"), Role.TITLE))]
         lines += self._slowest(found.slowest, cells)
         if found.failures:
-            lines += [(), line(Span(tr("First failures (began at, UTC)"), Role.TITLE))]
+            lines += [(), line(Span(tr("First failures (started, UTC)"), Role.TITLE))]
             for record in found.failures:
                 lines += self._failure(record, cells)
         return lines

@@ -50,7 +50,7 @@ KEYS = (
     Key("m", "mark", "m", "mark", "mark this moment on the timeline", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
     Key("z", "screen.zoom", "z", "zoom", "show one panel full screen, and back", 8),
-    Key("h", "next_host", "h", "host", "show the next machine", 10),
+    Key("h", "next_host", "h", "host", "show the next host", 10),
     Key("o", "screen.order", "o", "order", "order the processes by the next column", 13, footer=False),
     Key("O", "screen.reverse", "O", "reverse", "reverse the order of the processes", 13, footer=False),
     Key("slash", "screen.filter", "/", "filter", "show only processes that contain a text", 11),
@@ -62,7 +62,7 @@ KEYS = (
 INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)  # also in the command palette
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the footer
-    ("tab", "the next machine; with one machine, the next panel"),
+    ("tab", "the next host; with one host, the next panel"),
     ("arrows", "choose a panel (or click it; click again to zoom)"),
     ("escape", "back: close, take back, show all panels"),
     (INTERRUPT.shown, INTERRUPT.help),

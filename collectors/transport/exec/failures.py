@@ -21,7 +21,7 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     ),
     (
         ("permission denied.{0,200}(?:sock|daemon)", "(?:sock|daemon|unix).{0,200}permission denied"),
-        Message("this user may not talk to the container runtime: use sudo, or join its group (docker, lxd)"),
+        Message("this user has no access to the container runtime: use sudo, or join its group (docker, lxd)"),
     ),
     (
         ("annot connect to the Docker daemon", "annot connect to Podman", "connection to the server .{0,200} refused"),
@@ -46,7 +46,7 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     ),
     (
         ("/proc/[0-9]{1,10}/ns/[a-z_]{1,20}.{0,40}No such file",),
-        Message("the process to enter has ended: find its new pid"),
+        Message("the target process has ended: find its new pid"),
     ),
     (
         ("awk.{0,200}not found",),

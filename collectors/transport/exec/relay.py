@@ -180,7 +180,7 @@ class _Relay:
                 held = b""
                 continue
             if not chunk:
-                raise TransportError("the command that leads there ended")
+                raise TransportError("the command to reach it has ended")
             held += chunk
         writer.write(held[:place])
         rest = held[place + len(end) :]

@@ -23,7 +23,7 @@ async def start_command(argv: Sequence[str], *, messages: bool = True) -> asynci
         )
     except OSError as error:
         raise TransportError(
-            "{program} cannot be run here: {error}", program=argv[0], error=os.strerror(error.errno or 0)
+            "cannot run {program}: {error}", program=argv[0], error=os.strerror(error.errno or 0)
         ) from None
 
 

@@ -27,7 +27,7 @@ _REFUSALS = {
     "bad address": FetchError("no such name there"),  # busybox
     "timed out": FetchError("no response there"),
     NO_RELAY: FetchError(
-        "no program there can relay the connection",
+        "no program there can forward the connection",
         fix=Message("install perl there, or bash or busybox for servers that do not listen at a unix socket"),
     ),
 }

@@ -86,17 +86,17 @@ class ShellTransport(ABC):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         if self._pages is None:
-            raise FetchError("no connection to the machine")
+            raise FetchError("no connection to the host")
         return await self._pages.get(url, timeout_s)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         if self._pages is None:
-            raise FetchError("no connection to the machine")
+            raise FetchError("no connection to the host")
         return await self._pages.ask(address, question, timeout_s)
 
     async def reach(self, address: str) -> str:
         if self._pages is None:
-            raise FetchError("no connection to the machine")
+            raise FetchError("no connection to the host")
         return await self._pages.reach(address)
 
     async def close(self) -> None:

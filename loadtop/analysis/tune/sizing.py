@@ -176,13 +176,15 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
     if memory is None:
         if swapping is None or not calm:
             return None
-        reason = Message("nothing was swapped at {calm}, but at {swapping}", calm=max(calm), swapping=swapping)
+        reason = Message("no swapping at {calm}, but at {swapping}", calm=max(calm), swapping=swapping)
         return Bound("memory", max(calm), reason)
     fits = int(RESERVE * memory.room_kb / memory.worker_kb)
     measured = None
     if swapping is not None and knee is not None and calm:
         fits = max(*calm, min(fits, swapping - 1))
-        measured = Message("; measured: calm at {calm}, swapping at {swapping}", calm=max(calm), swapping=swapping)
+        measured = Message(
+            ("; measured: no swapping at {calm}, swapping at {swapping}"), calm=max(calm), swapping=swapping
+        )
     reason = Message(
         "{size:.1f} MB each ({basis}); {share:.0f} % of {room:.0f} MB{measured}",
         size=memory.worker_kb / 1024,
@@ -216,7 +218,7 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Worke
     if not busy or not max(busy):
         return None
     page = WORKERS[pool.kind].takes_page
-    text = "{number} were busy at most, and the status page" if page else "{number} were busy at most"
+    text = "at most {number} busy, plus the status page" if page else "at most {number} busy"
     return Bound("scoreboard", max(busy) + page, Message(text, number=max(busy)))
 
 
@@ -233,5 +235,5 @@ def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
 def _by_reach(results: Sequence[StepResult]) -> Bound:
     """No further than load was made: what more would do was not seen."""
     most = max(result.concurrency for result in results)
-    reason = Message("{number} connections were tested, and the status page", number=most)
+    reason = Message("{number} connections tested, plus the status page", number=most)
     return Bound("tested", most + 1, reason)

@@ -25,24 +25,22 @@ class Phase:
 
 
 PHASES = (
-    Phase(LIGHT, 2, 18.0, Message("1/3 Headroom: 2 connections, a page that hardly computes: nothing is full.")),
+    Phase(LIGHT, 2, 18.0, Message("1/3 Headroom: 2 connections load a cheap page, and no limit is reached.")),
     Phase(
         WAIT,
         2 * WORKERS,
         18.0,
-        Message(
-            "2/3 Full pool: a page that waits holds all {workers} workers, so they are the limit.", workers=WORKERS
-        ),
+        Message("2/3 Full pool: a slow page keeps all {workers} workers busy: they are the limit.", workers=WORKERS),
     ),
     Phase(
         BURN,
         3 * CORES,
         20.0,
-        Message("3/3 Full CPU: a page that computes fills every core, so the CPU is the limit."),
+        Message("3/3 Full CPU: a page that computes fills all cores, so the CPU is the limit."),
     ),
 )
-STARTING = Message("A server of its own starts.")
-OVER = Message("The demo is over: q prints the report, `loadtop replay` shows the recording.")
+STARTING = Message("Starting a private server.")
+OVER = Message("The demo has ended: q prints the report, `loadtop replay` shows the recording.")
 
 
 def caption(load: LoadSample | None) -> Text:

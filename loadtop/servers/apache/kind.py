@@ -135,7 +135,7 @@ APACHE_WORKERS = Verdict(
     role=Role.WEB,
     of_host=_assess,
     headroom=_headroom,
-    titles={"apache.full_pct": "slots taken", "apache.busy": "busy workers"},
+    titles={"apache.full_pct": "slots in use", "apache.busy": "busy workers"},
 )
 
 
@@ -336,7 +336,7 @@ APACHE = Kind(
         allowed=_allowed,
         configuration=_configuration,
         takes_page=True,
-        enable="Enable mod_status and give its page with --apache URL.",
+        enable="Enable mod_status and set its URL with --apache.",
         apply="ServerLimit needs a restart, not a reload.",
     ),
 )

@@ -231,7 +231,7 @@ PHP_FPM = Kind(
         allowed=lambda _, workers: workers,
         configuration=_configuration,
         takes_page=False,
-        enable="Enable pm.status_path and give its page with --fpm URL.",
+        enable="Enable pm.status_path and set its URL with --fpm.",
         apply="Reload php-fpm for it to take effect.",
     ),
 )

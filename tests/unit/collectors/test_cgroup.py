@@ -165,7 +165,7 @@ def test_a_limit_that_is_none(text: str) -> None:
 async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     transport = machine_of_texts("6.18")
     machine = LinuxMachine(transport, KINDS)
-    assert reason(await machine.sample()) == "no web server process here"
+    assert reason(await machine.sample()) == "no web server found"
     transport.processes = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
     await machine.sample()
     assert reason(await machine.sample()) == "/proc/self/mountinfo: no such file"
@@ -190,7 +190,7 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     assert "not mounted here" in reason(await machine.sample())
     transport.processes = {}
     await machine.sample()
-    assert reason(await machine.sample()) == "no web server process here"
+    assert reason(await machine.sample()) == "no web server found"
 
 
 def reason(sample: HostSample) -> str:

@@ -144,5 +144,5 @@ def test_a_page_without_configuration_has_no_queue_of_a_unix_socket() -> None:
 def test_no_master_at_all() -> None:
     machine = Machine()
     machine.masters = ()
-    assert str(after(machine)[1].reason) == "no php-fpm process here"
-    assert str(after(machine, find=False)[1].reason) == "not looked for"
+    assert str(after(machine)[1].reason) == "no php-fpm found"
+    assert str(after(machine, find=False)[1].reason) == "not searched for"

@@ -74,7 +74,7 @@ async def test_the_newest_sample_stays_until_there_is_a_newer_one(machine: FakeM
         assert sample is sample_of(host)
         assert (sample.host, sample.at, host.latest()[1]) == ("web1", 0.0, "")
         assert (host.name, host.role) == ("web1", "target")
-        assert apache_of(host) == (State.ABSENT, "not looked for")
+        assert apache_of(host) == (State.ABSENT, "not searched for")
         await asyncio.sleep(1.0)
         assert sample_of(host) is not sample
 
@@ -210,7 +210,7 @@ async def test_limits_are_those_of_the_newest_reading_of_the_configuration(machi
 async def test_no_server_at_all(machine: FakeMachine) -> None:
     async with watching(machine) as host:
         await asyncio.sleep(1.5)
-        assert apache_of(host) == (State.ABSENT, "no httpd process here")
+        assert apache_of(host) == (State.ABSENT, "no httpd found")
         machine.httpd = {10: ()}
         await asyncio.sleep(6.0)
         assert "--apache URL" in apache_of(host)[1]

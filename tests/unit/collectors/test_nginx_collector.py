@@ -61,4 +61,4 @@ async def test_where_no_nginx_runs_no_page_is_looked_for() -> None:
     collector = collector_of(machine)
     await collector.search_pages(())
     assert machine.fetched == []
-    assert str(collector.why_none) == "no nginx process here"
+    assert str(collector.why_none) == "no nginx found"

@@ -35,6 +35,6 @@ def test_a_service_on_a_watched_machine_has_its_name() -> None:
 def test_what_one_run_did_not_measure_is_not_compared() -> None:
     before = breakdown(40.0, 40.0, part("dependency", None, ms=None))
     after = breakdown(80.0, 30.0, DATABASE | {"ms": 50.0})
-    assert list(shifts_of(before, after)) == ["   time of a request: -10 ms not explained"]
+    assert list(shifts_of(before, after)) == ["   time of a request: -10 ms unexplained"]
     assert list(shifts_of(None, after)) == []
     assert list(shifts_of({**before, "parts": None}, after)) == []

@@ -131,14 +131,14 @@ class TestMemory:
         assert f"7.8 MB each (PSS); 90 % of {room / 1024:.0f} MB" in text
         beyond = [each for each in swapping if each > max(calm)]
         assert ("measured" in text) is bool(beyond)
-        assert not beyond or f"calm at {max(calm)}, swapping at {min(beyond)}" in text
+        assert not beyond or f"no swapping at {max(calm)}, swapping at {min(beyond)}" in text
 
     def test_without_figures_swapping_is_the_bound(self, measured: Measured) -> None:
         blind = {"pool": {"rss_kb": None}}
         results = [*measured(4, 8, **blind), *measured(16, 32, **blind, **SWAPPING)]
         found = size(results, KNEE, None)
         assert bounds(found)["memory"] == 8
-        assert reason(found, "memory") == "nothing was swapped at 8, but at 16"
+        assert reason(found, "memory") == "no swapping at 8, but at 16"
         assert "memory" not in bounds(size(measured(4, 8, **blind), KNEE, None))
         assert "memory" not in bounds(size(measured(16, **blind, **SWAPPING), KNEE, None))
 
