@@ -95,4 +95,5 @@ class Servers:
 
     async def close(self) -> None:
         await self._under_test.close()
+        await self._waits.close()
         await asyncio.gather(*(collector.close() for collector in self._collectors))

@@ -1,13 +1,52 @@
 """What the processes under test wait for on one machine: services that they ask over TCP, and file locks."""
 
+import contextlib
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
-from collectors.errors import AbsentError
+from collectors.background import Search
+from collectors.errors import AbsentError, TransportError
 from collectors.linux import locks, peers
-from collectors.machine import Machine, Missing, Outcomes
+from collectors.machine import Machine, Missing, Outcomes, Wanted
 from collectors.places import port_of
 from collectors.request_path import RequestPath
 from loadtop.model import Cause, FileLock, HostSample, Outcome, Peers
+
+SOON_S = 1.0  # between looks for the file of a lock, while one is not known
+MOST_FILES = 256  # that are remembered, or known not to be found
+MOST_LOOKS = 5  # for one file: what cannot be read now will not be later
+
+
+class LockedFiles:
+    """Finds the paths of locked files among the files that those have open who hold the lock or wait for it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._paths: dict[tuple[str, int], str] = {}
+        self._looks: dict[tuple[str, int], int] = {}
+        self._wanted: tuple[str, int] | None = None
+        self._search = Search("locked files", lambda: (), self._look, SOON_S, SOON_S)
+        self.finish, self.close = self._search.finish, self._search.close
+
+    def named(self, found: Sequence[FileLock]) -> tuple[FileLock, ...]:
+        """The locks with their paths, as far as these are known; the one with the most waiting is looked for."""
+        missing = [(lock.device, lock.inode) for lock in found if (lock.device, lock.inode) not in self._paths]
+        self._wanted = next((each for each in missing if self._looks.get(each, 0) < MOST_LOOKS), None)
+        if self._wanted is not None and len(self._looks) < MOST_FILES:
+            self._search.go_on(found=False)
+        return tuple(replace(lock, path=self._paths.get((lock.device, lock.inode))) for lock in found)
+
+    async def _look(self, _: tuple[int, ...]) -> None:
+        if self._wanted is None:
+            return
+        device, inode = wanted = self._wanted
+        self._looks[wanted] = self._looks.get(wanted, 0) + 1
+        with contextlib.suppress(TransportError):  # the machine's own samples say so
+            text = (await self._machine.texts((Wanted(locks.LOCKS),)))[locks.LOCKS]
+            holding = locks.open_files(locks.processes_at(text, device, inode) if isinstance(text, str) else ())
+            files = locks.parse_open_files((await self._machine.texts((holding,)))[holding.path])
+            if inode in files:
+                self._paths[wanted] = files[inode]
 
 
 class Waits:
@@ -28,6 +67,8 @@ class Waits:
         self._tested = frozenset(map(port_of, target_urls))
         self._server_ports = server_ports
         self._serving = frozenset(serving)
+        self._files = LockedFiles(machine)
+        self.close = self._files.close
         self._counters = peers.PeerCounters()
         if target_urls:
             machine.follow(peers.CLOCKS)
@@ -57,7 +98,8 @@ class Waits:
     def _locks(self, sample: HostSample) -> tuple[FileLock, ...]:
         processes = sample.processes or ()
         tested = {process.pid for process in processes if process.group in self._serving}
-        return locks.parse(self._text(locks.LOCKS), tested, {process.pid: process.name for process in processes})
+        names = {process.pid: process.name for process in processes}
+        return self._files.named(locks.parse(self._text(locks.LOCKS), tested, names))
 
     def _text(self, path: str) -> str:
         text = self._machine.followed(path)

@@ -6,19 +6,49 @@ another PID namespace hides have the holder 0 or are left out.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
-from collectors.parsing import MOST_LINES, complete_lines, count_or_none
+from collectors.machine import Missing, Wanted, lines_of
+from collectors.parsing import MOST_LINES, complete_lines, count_or_none, short
 from loadtop.model import FileLock
 
 LOCKS = "/proc/locks"
+_OPEN_FILES = "@files/"
+MOST_PATH = 1024  # characters of a path
+MOST_PROCESSES = 8  # whose open files are looked through for one that is locked
 _KINDS = {"FLOCK": "flock", "POSIX": "posix", "OFDLCK": "ofd"}
 _ROW = re.compile(
     r"\d{1,19}: {1,9}(->)? {0,9}([A-Z]{1,9}) {1,9}\S{1,19} {1,9}\S{1,19} {1,9}(-?\d{1,10}) "
     r"([0-9a-f]{2,8}:[0-9a-f]{2,8}):(\d{1,20}) ",
     re.ASCII,
 )
+
+
+def open_files(pids: Iterable[int]) -> Wanted:
+    """What to read to learn which files these processes have open: an inode and a path a line, as far as that may be
+    read. A transport makes it."""
+    return Wanted(f"{_OPEN_FILES}{','.join(map(str, pids))}")
+
+
+def processes_in(path: str) -> list[str]:
+    """The processes in the path of such a text; none where it is another."""
+    pids = path.removeprefix(_OPEN_FILES).split(",") if path.startswith(_OPEN_FILES) else []
+    return [pid for pid in pids if count_or_none(pid) is not None]
+
+
+def parse_open_files(text: str | Missing) -> Mapping[int, str]:
+    """Paths by inode."""
+    rows = (line.partition(" ") for line in islice(lines_of(text), MOST_LINES))
+    known = ((count_or_none(inode), short(path, MOST_PATH)) for inode, _, path in rows if path.startswith("/"))
+    return {inode: path for inode, path in known if inode is not None}
+
+
+def processes_at(text: str, device: str, inode: int) -> tuple[int, ...]:
+    """Some of the processes that hold a lock of this file or wait for one."""
+    rows = (_ROW.match(line) for line in islice(complete_lines(text), MOST_LINES))
+    pids = (count_or_none(row[3]) for row in rows if row and (row[4], row[5]) == (device, str(inode)))
+    return tuple(islice(dict.fromkeys(pid for pid in pids if pid), MOST_PROCESSES))
 
 
 def parse(text: str, tested: Collection[int], names: Mapping[int, str]) -> tuple[FileLock, ...]:

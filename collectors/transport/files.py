@@ -4,6 +4,7 @@ The kernel's own files are read as they are. Of other files anyone may have put 
 can wait for ever, or do something when it is opened. These are looked at first, and only a regular file is opened.
 """
 
+import contextlib
 import os
 import re
 import stat
@@ -74,6 +75,20 @@ def holders(inodes: Iterable[str], root: str = "") -> str:
         left -= len(links)
         if left <= 0:
             break
+    return "".join(rows)
+
+
+def open_files(pids: Iterable[str], root: str = "") -> str:
+    """The inode and the path of each file that these processes have open, as far as that may be read; of each process
+    the first :data:`_LINKS_OF_ONE`."""
+    rows: list[str] = []
+    for pid in pids:
+        with contextlib.suppress(OSError), os.scandir(f"{root}/proc/{pid}/fd") as links:
+            for link in islice(links, _LINKS_OF_ONE):
+                with contextlib.suppress(OSError):
+                    path = os.readlink(link.path)  # noqa: PTH115 - of many
+                    if path.startswith("/") and path.isprintable():
+                        rows.append(f"{link.stat().st_ino} {path}\n")
     return "".join(rows)
 
 

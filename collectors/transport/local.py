@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux.locks import processes_in
 from collectors.linux.peers import CLOCKS
 from collectors.linux.queueing import QDISCS
 from collectors.linux.sockets import LISTENERS, held, opened
@@ -129,11 +130,14 @@ class LocalTransport:
 
 
 def text_of(wanted: Wanted, root: str = "") -> str | Missing:
-    """A file, a directory of links, addresses of a name, or open sockets and who holds them."""
+    """A file, a directory of links, addresses of a name, files that processes have open, or open sockets and who
+    holds them."""
     if not wanted.path.startswith("@"):
         return file_system.read(wanted, root)
     if inodes := held(wanted.path):
         return file_system.holders(inodes, root)
+    if pids := processes_in(wanted.path):
+        return file_system.open_files(pids, root)
     if table := opened(wanted.path):
         with contextlib.suppress(OSError):
             if not root:

@@ -322,6 +322,8 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
             lambda text: sockets.parse_clients(text, (80,), 5),
             peers.parse,
             lambda text: locks.parse(text, {1}, {}),
+            lambda text: locks.processes_at(text, "fe:00", 1),
+            locks.parse_open_files,
         ),
         "httpd-stat": (processes.parse_stat, processes.parse_pss, processes.parse_waits),
         "cgroup": (cgroup.parse_membership, cgroup.parse_mounts),

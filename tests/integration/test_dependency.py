@@ -71,7 +71,8 @@ def test_workers_that_wait_for_one_file_are_the_lock(apache: ApacheFactory) -> N
     verdict = summary(f"{server.url}lock.php")["verdict"]
     assert verdict["bottleneck"] == "lock", verdict
     assert verdict["lock"]["kind"] == "flock"
-    assert verdict["lock"]["inode"] == (server.directory / "pages" / "lock").stat().st_ino
+    locked = server.directory / "pages" / "lock"
+    assert (verdict["lock"]["inode"], verdict["lock"]["path"]) == (locked.stat().st_ino, str(locked))
 
 
 def test_requests_of_one_php_session_wait_for_its_lock(nginx: NginxFactory, php_fpm: FpmFactory) -> None:
@@ -80,6 +81,8 @@ def test_requests_of_one_php_session_wait_for_its_lock(nginx: NginxFactory, php_
     (server.directory / "pages").chmod(0o777)  # sessions are files beside the page
     verdict = summary(f"{server.url}session.php", "-C", "PHPSESSID=one")["verdict"]
     assert verdict["bottleneck"] == "lock", verdict
+    assert verdict["lock"]["path"] == str(server.directory / "pages" / "sess_one")
+    assert "Call session_write_close()" in verdict["advice"]
 
 
 ASK_UNIX = """<?php

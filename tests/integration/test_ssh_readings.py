@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import FetchError, TransportError
+from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.peers import CLOCKS, Asked
 from collectors.linux.peers import parse as parse_clocks
@@ -172,6 +173,14 @@ async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, 
                 while (opened := await asked()).questions < 2:
                     pass  # each reading waits for the far machine
     assert (opened.user, opened.segments, opened.connections) == (os.getuid(), 1, opened.questions)
+
+
+async def test_open_files_are_told_there_with_their_inodes(far: SshTransport, tmp_path: Path) -> None:
+    file = tmp_path / "lock"
+    with file.open("w"):
+        wanted = open_files([os.getpid(), 2**22])
+        files = parse_open_files((await far.read(Request((wanted,)))).files[wanted.path])
+    assert files[file.stat().st_ino] == str(file)
 
 
 async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: ApacheFactory) -> None:

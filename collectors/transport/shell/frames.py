@@ -12,6 +12,7 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux.locks import processes_in
 from collectors.linux.peers import CLOCKS
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
@@ -105,8 +106,8 @@ class Kept:
 
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
-    those that must be regular, directories of links, names to resolve, tables of sockets, who holds sockets, and
-    queueing disciplines. What cannot be named to a shell is in none."""
+    those that must be regular, directories of links, names to resolve, tables of sockets, who holds sockets,
+    files that processes have open, and queueing disciplines. What cannot be named to a shell is in none."""
 
     def __init__(self, files: tuple[Wanted, ...] = ()) -> None:
         named = [wanted for wanted in files if _PATH.fullmatch(wanted.path)]
@@ -119,6 +120,7 @@ class _Sorted:
         self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
         self.tables = [wanted for wanted in files if wanted.path in _TABLES]
         self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
+        self.open_files = {wanted.path: found for wanted in files if (found := processes_in(wanted.path))}
         self.clocks = any(wanted.path == CLOCKS for wanted in files)
         self.opened = {wanted: table for wanted in files if (table := opened(wanted.path))}
         self.disciplines = any(wanted.path == QDISCS for wanted in files)
@@ -158,6 +160,8 @@ class Orders:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
         for path, inodes in asked.held.items():
             lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
+        for path, holding in asked.open_files.items():
+            lines += [f"m {mark}d {path}", f"x {' '.join(holding)}"]
         lines += self._open_sockets(mark, queues)
         if asked.disciplines:
             lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
@@ -249,7 +253,9 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = text if name in _MADE or held(name) or opened(name) else _links(text, name)
+            found[name] = (
+                text if name in _MADE or held(name) or opened(name) or processes_in(name) else _links(text, name)
+            )
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:

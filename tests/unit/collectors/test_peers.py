@@ -11,7 +11,7 @@ from collectors.machine import Endpoint
 from collectors.request_path import RequestPath
 from collectors.transport.sock_diag import Connection
 from collectors.transport.tcp_clocks import TcpClocks, is_open
-from collectors.waits import Waits
+from collectors.waits import LockedFiles, Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process
 from tests.unit.collectors.fake_machine import FakeMachine
 
@@ -129,7 +129,7 @@ async def nothing() -> None:
     """Nobody follows the request path."""
 
 
-def test_locks_of_a_database_are_its_own() -> None:
+async def test_locks_of_a_database_are_its_own() -> None:
     """The server does not wait for the file locks that a database waits for."""
     machine, url = FakeMachine(), "http://127.0.0.1:80/"
     waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), ["httpd"])
@@ -139,6 +139,21 @@ def test_locks_of_a_database_are_its_own() -> None:
     sample = HostSample("", 1.0, HostFacts("web1", "fake", "Linux", "6.1", 2), processes=processes)
     _, found, _ = waits.collect(sample)
     assert found == (FileLock("flock", "fe:00", 9977858, 26171, "mysql", 1),)
+    await waits.close()
+
+
+async def test_a_lock_has_its_path_where_open_files_may_be_read() -> None:
+    """Of the processes that hold it or wait for it, whichever has the file open at that moment."""
+    machine = FakeMachine()
+    machine.files[locks.LOCKS] = LOCKS
+    open_files = locks.open_files(locks.processes_at(LOCKS, "fe:00", 9977858))
+    assert open_files.path == "@files/26171,26172,26173,4711"
+    machine.files[open_files.path] = "12 /dev/null\n9977858 /var/lib/php/sessions/sess_1\nx\n"
+    found, files = (FileLock("flock", "fe:00", 9977858, 26171, "php", 3),), LockedFiles(machine)
+    assert files.named(found) == found
+    await files.finish()
+    assert files.named(found)[0].path == "/var/lib/php/sessions/sess_1"
+    await files.close()
 
 
 @pytest.fixture
