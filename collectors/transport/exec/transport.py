@@ -52,7 +52,8 @@ class ExecTransport(ShellTransport):
             raise
         line = ShellLine(self.source, process, directory, self._why)
         try:
-            script, mark = frames.far_script(secrets.token_hex(8)), line.next_mark()
+            # This mark can be read there in a list of processes, as no later one.
+            script, mark = frames.far_script(secrets.token_hex(8)), secrets.token_hex(8)
             async with asyncio.timeout(CONNECT_S):
                 await line.exchange(first_line(script, mark), mark, 2 * CONNECT_S)
         except TimeoutError:

@@ -171,9 +171,12 @@ class ShellTransport(ABC):
         )
 
     def _sockets_due(self, request: Request) -> bool:
-        if not request.processes or not any(file.path in _SOCKETS for file in request.files):
+        wanted = [file.path for file in request.files if file.path in _SOCKETS]
+        if not request.processes or not wanted:
             return False
-        return self._far.queues == "perl" or time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
+        if self._far.queues == "perl" or any(path not in self._sockets for path in wanted):
+            return True
+        return time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
 
     def _keep_sockets(self, request: Request, files: dict[str, str | Missing], *, fresh: bool) -> None:
         """Between two readings of the accept queues the newest one stands."""
