@@ -18,8 +18,8 @@ from collectors.background import ended, guarded
 from collectors.errors import TransportError
 from collectors.parsing import LONGEST_TEXT
 from collectors.transport.exchange import host_and_port
-from collectors.transport.exec.start import first_line, start_command
-from collectors.transport.shell.frames import SILENCE_S, bare
+from collectors.transport.exec.start import first_line, sent, silence_of, start_command
+from collectors.transport.shell.frames import bare, cut_out
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import CHUNK, CONNECT_S, ShellLine
 from collectors.transport.shell.pages import FarPages
@@ -109,20 +109,16 @@ class _Relay:
     @classmethod
     async def start(cls, argv: Sequence[str]) -> "_Relay":
         key, mark = secrets.token_hex(8), secrets.token_hex(8)
-        perl, script = (
-            bare(_HERE / name).replace("@KEY@", key).replace("@SILENCE@", str(SILENCE_S))
-            for name in ("relay.pl", "relay.sh")
-        )
-        script = script.replace("@PERL@", perl)
         process = await start_command(argv, messages=False)
         if process.stdin is None or process.stdout is None:
             raise TransportError("no connection")
         relay = cls(process, (process.stdin, process.stdout), key)
         try:
-            relay._stdin.write(first_line(script, mark).encode())
+            relay._stdin.write(first_line(mark).encode())
             async with asyncio.timeout(CONNECT_S):
-                await relay._stdout.readuntil(f"\n#{mark}.\n".encode())
-            relay._stdin.write(script.encode())
+                frame = await relay._stdout.readuntil(f"\n#{mark}.\n".encode())
+            silence_s = silence_of(cut_out(frame.removesuffix(f"\n#{mark}.\n".encode()), mark))
+            relay._stdin.write(sent(_script(key, silence_s)).encode())
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await relay.close()
             raise TransportError("the command did not start a second shell") from None
@@ -204,6 +200,15 @@ class _Relay:
 async def _drained(reader: asyncio.StreamReader) -> None:
     while await reader.read(CHUNK):
         pass
+
+
+def _script(key: str, silence_s: int) -> str:
+    """The relay as it is sent, with the word that orders begin with, and the time without any after which it ends."""
+    perl, script = (
+        bare(_HERE / name).replace("@KEY@", key).replace("@SILENCE@", str(silence_s))
+        for name in ("relay.pl", "relay.sh")
+    )
+    return script.replace("@PERL@", perl)
 
 
 def _beginning_at_end(text: bytes, mark: bytes) -> int:

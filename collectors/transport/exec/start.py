@@ -5,8 +5,11 @@ import os
 from collections.abc import Sequence
 
 from collectors.errors import TransportError
-from collectors.transport.shell.frames import bootstrap
+from collectors.transport.shell.frames import SILENCE_S
 from collectors.transport.shell.line import FRAME_BYTES
+
+TERMINAL = "terminal"
+TERMINAL_SILENCE_S = 4
 
 
 async def start_command(argv: Sequence[str], *, messages: bool = True) -> asyncio.subprocess.Process:
@@ -27,13 +30,25 @@ async def start_command(argv: Sequence[str], *, messages: bool = True) -> asynci
         ) from None
 
 
-def first_line(script: str, mark: str) -> str:
-    """What the shell is told first: to print an empty frame with the mark, then to run the script that follows.
+def first_line(mark: str) -> str:
+    """What the shell is told first: to print a frame with the mark, then to run the script that follows (:func:`sent`).
+    The text of the frame is :data:`TERMINAL` where the command brings a terminal, otherwise empty.
 
-    Some shells read more of their input than a line. The script is therefore to be sent when the frame has come. Where
-    the command brings a terminal, that passes everything on as it is; it has no second stream, which is left out. The
-    mark is in two parts, or the echo of a terminal would look like it."""
+    Some shells read more of their input than a line. The script is therefore to be sent when the frame has come. A
+    terminal is told to pass everything on as it is; it has no second stream, which is left out. The mark is in two
+    parts, or the echo of a terminal would look like it."""
     halves = f"{mark[:8]} {mark[8:]}"
-    ready = "if test -t 1; then stty raw -echo; exec 2>/dev/null; fi; "
-    ready += rf'printf "\n#%s%s\n\n#%s%s.\n" {halves} {halves}; '
-    return f"exec sh -c '{ready}{bootstrap(script)}'\n"
+    terminal = f"t=; if test -t 1; then t={TERMINAL}; stty raw -echo; exec 2>/dev/null; fi; "
+    ready = rf'printf "\n#%s%s\n$t\n#%s%s.\n" {halves} {halves}; '
+    return f"exec sh -c '{terminal}{ready}read -r bytes; eval \"$(dd bs=1 count=$bytes 2>/dev/null)\"'\n"
+
+
+def sent(script: str) -> str:
+    """A script as the shell waits for it."""
+    return f"{len(script.encode())}\n{script}"
+
+
+def silence_of(frame: str) -> int:
+    """After how many seconds without orders a far side is to end that said this first. Through some terminals (that of
+    ``podman exec -it``) the end of its input does not reach it."""
+    return TERMINAL_SILENCE_S if frame.strip() == TERMINAL else SILENCE_S

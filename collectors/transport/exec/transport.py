@@ -11,7 +11,7 @@ from collectors.machine import Request
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from collectors.transport.exec.failures import explain
 from collectors.transport.exec.relay import RelayedPages
-from collectors.transport.exec.start import first_line, start_command
+from collectors.transport.exec.start import first_line, sent, silence_of, start_command
 from collectors.transport.files import read
 from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
@@ -52,10 +52,9 @@ class ExecTransport(ShellTransport):
             raise
         line = ShellLine(self.source, process, directory, self._why)
         try:
-            # This mark can be read there in a list of processes, as no later one.
-            script, mark = frames.far_script(secrets.token_hex(8)), secrets.token_hex(8)
+            mark = secrets.token_hex(8)  # it can be read there in a list of processes, as no later one
             async with asyncio.timeout(CONNECT_S):
-                await line.exchange(first_line(script, mark), mark, 2 * CONNECT_S)
+                silence_s = silence_of(await line.exchange(first_line(mark), mark, 2 * CONNECT_S))
         except TimeoutError:
             await line.close()
             raise TransportError(
@@ -65,7 +64,7 @@ class ExecTransport(ShellTransport):
         except BaseException:
             await line.close()
             raise
-        line.send(script)
+        line.run(sent(frames.far_script(secrets.token_hex(8), silence_s)), silence_s)
         return line, RelayedPages(line, self._argv)
 
     def _why(self, messages: Sequence[str], status: int | None, printed: str) -> TransportError:

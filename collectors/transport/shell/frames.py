@@ -23,7 +23,7 @@ from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal,
 UPTIME = "/proc/uptime"
 _HERE = Path(__file__).parent
 SILENCE_S = 60
-"""So long the far loop hears nothing until it ends."""
+"""So long a far loop hears nothing until it ends, if not told otherwise."""
 
 NO_QUEUES = "accept queues cannot be asked for there"
 _MADE = (QDISCS, CLOCKS, STREAMS.path)  # texts that are made there
@@ -45,11 +45,12 @@ _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
 
-def far_script(key: str) -> str:
-    """The loop as it is sent: without comments, and with the word that orders to its awk begin with."""
+def far_script(key: str, silence_s: int = SILENCE_S) -> str:
+    """The loop as it is sent: without comments, with the word that orders to its awk begin with, and with the time
+    without orders after which it ends."""
     read = bare(_HERE / "read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = bare(_HERE / "loop.sh").replace("@READ@", read).replace("@QUEUES@", bare(_HERE / "queues.pl"))
-    script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(SILENCE_S))
+    script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
     script = script.replace("@TIME_WAIT@", TIME_WAIT)
     script = script.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
     return script.replace("@KEY@", key)

@@ -48,7 +48,8 @@ class ShellLine:
         self.refusal = ""
         self._noted = 0
         self._endless = False
-        self._alive = asyncio.get_running_loop().call_later(frames.SILENCE_S / 4, self._keep_alive)
+        self._silence_s = frames.SILENCE_S
+        self._alive = asyncio.get_running_loop().call_later(self._silence_s / 4, self._keep_alive)
         directory.opened_by(process.pid)
 
     def next_mark(self) -> str:
@@ -61,10 +62,17 @@ class ShellLine:
         if stdin is not None and not stdin.is_closing():
             stdin.write(orders.encode())
 
+    def run(self, script: str, silence_s: int) -> None:
+        """Have the far loop run, which ends where it hears nothing for so long."""
+        self._silence_s = silence_s
+        self.send(script)
+        self._alive.cancel()
+        self._keep_alive()
+
     def _keep_alive(self) -> None:
         """Send an empty order from time to time, however rarely samples are taken: the far loop ends without any."""
         self.send("\n")
-        self._alive = asyncio.get_running_loop().call_later(frames.SILENCE_S / 4, self._keep_alive)
+        self._alive = asyncio.get_running_loop().call_later(self._silence_s / 4, self._keep_alive)
 
     async def exchange(self, orders: str, mark: str, timeout_s: float) -> str:
         """Send orders, and return what was printed between the mark and its end (the mark with a full stop)."""

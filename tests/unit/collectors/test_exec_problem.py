@@ -1,10 +1,14 @@
 """What commands that lead to containers say, turned into one line with what to do."""
 
+import subprocess
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.transport.exec.failures import explain
+from collectors.transport.exec.start import TERMINAL, TERMINAL_SILENCE_S, first_line, sent, silence_of
+from collectors.transport.shell.frames import SILENCE_S, cut_out
 
 DOCKER = ("docker", "exec", "-i", "web", "sh")
 DAEMON = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock"
@@ -54,3 +58,17 @@ def test_any_words_become_one_short_line(messages: list[str], status: int | None
     problem = str(explain(DOCKER, messages, status, printed))
     assert len(problem) < 600
     assert "\n" not in problem
+
+
+def test_what_the_shell_is_told_first() -> None:
+    """Neither the echo of a terminal nor a list of processes shows the mark in one piece."""
+    mark = "0123456789abcdef"
+    line = first_line(mark)
+    assert mark not in line
+    assert line.count("\n") == 1
+    words = ["sh", "-c", line]
+    done = subprocess.run(words, input=sent("echo ran"), capture_output=True, text=True, check=True, timeout=20)
+    frame, _, rest = done.stdout.partition(f"\n#{mark}.\n")
+    assert (cut_out(frame.encode(), mark), rest) == ("", "ran\n")
+    assert silence_of("") == SILENCE_S
+    assert silence_of(f"{TERMINAL}\n") == TERMINAL_SILENCE_S < 5
