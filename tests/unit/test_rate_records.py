@@ -43,6 +43,7 @@ from loadtop.rates.records import (
     LoadRates,
     NetworkRates,
     PagingRates,
+    PeerRates,
     PressureShares,
     TcpRates,
 )
@@ -368,3 +369,36 @@ def test_processes_that_compute_do_not_wait_on_their_unix_sockets() -> None:
     }
     idle = two_seconds({"peers": Peers(0)}, {"peers": Peers(5, peers[:1])})
     assert [peer.questions for peer in idle.peers or ()] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("steal", "delivered", "used"), [(None, 100.0, 40.0), (0.0, 100.0, 40.0), (20.0, 80.0, 50.0), (100.0, 0.0, 0.0)]
+)
+def test_what_is_stolen_is_not_delivered(steal: float | None, delivered: float, used: float) -> None:
+    shares = CpuShares(30.0, 0.0, 10.0, 40.0, None, None, None, steal)
+    assert (shares.delivered, shares.used) == (delivered, pytest.approx(used))
+
+
+@pytest.mark.parametrize(
+    ("rx_kb", "tx_kb", "link", "shaped", "sends", "possible"),
+    [
+        (10.0, 10.0, 1000, None, True, 1000),
+        (11.0, 10.0, 1000, None, False, 1000),
+        (100.0, 10.0, 1000, 20.0, True, 20.0),  # 0.5 of a 20th out, a 10th of a 100th in
+        (1000.0, 10.0, 1000, 20.0, False, 1000),
+        (500.0, 10.0, 1000, 20.0, True, 20.0),
+        (1000.0, 0.0, None, 20.0, True, 20.0),
+        (1.0, 0.0, 1000, 20.0, False, 1000),
+    ],
+)
+def test_the_fuller_direction_of_a_line(
+    rx_kb: float, tx_kb: float, link: int | None, shaped: float | None, sends: bool, possible: float
+) -> None:
+    line = NetworkRates("eth0", rx_kb, tx_kb, 0.0, 0.0, 0.0, link, None, shaped)
+    assert (line.sends, line.possible_mbit) == (sends, possible)
+
+
+def test_the_time_of_an_exchange() -> None:
+    peer = PeerRates("10.0.0.5:3306", "mysql", 1, 5, 12.0, 3.0, 20.0, 60.0)
+    assert peer.exchange_ms == 50.0
+    assert not peer.watched

@@ -185,6 +185,63 @@ def test_a_restarted_apache_has_no_rates() -> None:
     assert first.per_second["accesses"] is None
 
 
+PEER = model.Peer("10.0.0.5:3306", "mysql", 2, 100, 50, 4000, 700, watched=True)
+UNSEEN = model.Peer("10.0.0.6:3306", "mysql", 1, 0, 0, 0, 0)
+
+
+def peers(machine: Any, *passed: model.Peer, before: tuple[model.Peer, ...] = (PEER, UNSEEN), readings: int = 8) -> Any:
+    """The rates over two seconds, in which ``readings`` were taken."""
+    first = machine.sample(changes={"peers": model.Peers(5, before)})
+    second = machine.sample(changes={"peers": model.Peers(5 + readings, passed)}, seconds=2.0)
+    return known(host_rates(first, second, KINDS)).peers
+
+
+def test_the_rates_of_a_service_that_is_asked(machine: Any) -> None:
+    now = replace(PEER, connections=196, questions=66, age_ms=4320, segments=900)
+    assert peers(machine, now) == (
+        records.PeerRates("10.0.0.5:3306", "mysql", 2, 8, 12.0, 2.0, 20.0, 100.0, watched=True),
+    )
+    first_seen = replace(UNSEEN, connections=16, questions=8, age_ms=160, segments=200)
+    (alone,) = peers(machine, first_seen, before=())
+    assert (alone.connections, alone.questions, alone.age_ms, alone.exchanges) == (2.0, 1.0, 20.0, 100.0)
+    assert not alone.watched
+
+
+def test_a_service_that_nobody_asks_now(machine: Any) -> None:
+    (rates,) = peers(machine, PEER)
+    assert (rates.connections, rates.questions, rates.age_ms, rates.exchanges) == (0.0, 0.0, None, 0.0)
+    assert rates.exchange_ms is None
+
+
+@pytest.mark.parametrize("name", ["connections", "questions", "age_ms", "segments"])
+def test_counters_of_a_service_that_fell_have_no_rate(machine: Any, name: str) -> None:
+    assert peers(machine, replace(PEER, **{name: getattr(PEER, name) - 1})) == ()
+    assert len(peers(machine, PEER)) == 1
+
+
+@pytest.mark.parametrize("readings", [0, -5])
+def test_without_another_reading_services_have_no_rates(machine: Any, readings: int) -> None:
+    assert peers(machine, PEER, readings=readings) is None
+    assert len(peers(machine, PEER, readings=1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("questions", "age_ms", "segments", "exchanges"),
+    [
+        (16, 320, 67, 33.5),  # 2 open, on average 20 ms old: an exchange takes 60 ms at most
+        (16, 320, 66, None),
+        (16, 0, 1333, None),  # as old as the clocks' resolution: 3 ms at most
+        (16, 0, 1334, 667.0),
+        (16, 16, 1334, 667.0),
+    ],
+)
+def test_exchanges_of_which_many_were_missed_have_no_rate(
+    machine: Any, questions: int, age_ms: int, segments: int, exchanges: float | None
+) -> None:
+    (rates,) = peers(machine, replace(UNSEEN, connections=16, questions=questions, age_ms=age_ms, segments=segments))
+    assert rates.exchanges == exchanges
+
+
 @pytest.mark.parametrize(("missed", "dropped"), [(0, 40.0), (1, 40.0), (3, 40.0), (5, None)])
 def test_a_page_that_is_missed_for_a_moment_still_has_rates(machine: Any, missed: int, dropped: float | None) -> None:
     measurer = Measurer(KINDS)
