@@ -1,6 +1,7 @@
 """php-fpm over FastCGI: where a URL leads, what is asked, and what comes back."""
 
 import contextlib
+import struct
 
 import pytest
 from hypothesis import given
@@ -61,3 +62,58 @@ def test_a_request_names_its_path(path: str) -> None:
     assert path.encode() in asked
     assert asked.startswith(bytes([1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 0]))
     assert asked.count(b"QUERY_STRINGjson") == 1
+
+
+def test_a_request_is_that_of_a_web_server_here() -> None:
+    asked = fpm.request("/st")
+    records: list[tuple[int, bytes]] = []
+    while asked:
+        version, kind, number, length, padding = struct.unpack_from(">BBHHB", asked)
+        assert (version, number, padding) == (1, 1, 0)
+        records.append((kind, asked[8 : 8 + length]))
+        asked = asked[8 + length :]
+    assert [kind for kind, _ in records] == [1, 4, 4, 5]
+    assert [content for _, content in records[2:]] == [b"", b""]
+    assert pairs(records[1][1]) == {
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "REQUEST_METHOD": "GET",
+        "SCRIPT_NAME": "/st",
+        "SCRIPT_FILENAME": "/st",
+        "REQUEST_URI": "/st?json",
+        "QUERY_STRING": "json",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "SERVER_SOFTWARE": "loadtop",
+        "REMOTE_ADDR": "127.0.0.1",
+    }
+
+
+def pairs(content: bytes) -> dict[str, str]:
+    """Names and values with lengths of four bytes each (FastCGI Specification 1.0, section 3.4)."""
+    found: dict[str, str] = {}
+    while content:
+        name, value = (length & ~(1 << 31) for length in struct.unpack_from(">II", content))
+        assert content[0] >> 7 == content[4] >> 7 == 1
+        found[content[8 : 8 + name].decode()] = content[8 + name : 8 + name + value].decode()
+        content = content[8 + name + value :]
+    return found
+
+
+@pytest.mark.parametrize(("said", "status"), [("999", 999), ("1000", 0), ("what", 0)])
+def test_the_status_of_an_answer(said: str, status: int) -> None:
+    assert fpm.parse_answer(record(6, f"Status: {said}\r\n\r\n".encode()) + record(3, b""))[0] == status
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    assert fpm.parse_answer(record(6, b"A: b\r\n\r\n\xff") + record(3, b"")) == (200, "\ufffd")
+
+
+@pytest.mark.parametrize("name", ["html", "xml", "openmetrics", "full"])
+def test_a_page_is_asked_for_as_json(name: str) -> None:
+    assert fpm.status_url(f"http://web1/st?{name}&a=b") == "http://web1/st?a=b&json"
+    assert fpm.status_url("http://web1") == "http://web1/fpm-status?json"
+
+
+@pytest.mark.parametrize(("text", "requests"), [('{"slow requests":[1]', None), ('{"slow requests":7', 7)])
+def test_values_that_are_lists_are_left_out(text: str, requests: int | None) -> None:
+    page = text + ',"pool":"www","process manager":"static","listen queue len":0}'
+    assert (fpm.parse(page).slow_requests, fpm.parse(page).listen_queue_limit) == (requests, None)

@@ -40,6 +40,8 @@ class Machine(FakeFiles):
             "/proc/net/unix": UNIX,
         }
         self.pages: dict[str, str] = {}
+        self.places: dict[int, tuple[Endpoint, ...]] = {}
+        self.answers: dict[tuple[str, str], str] = {}
         self.error: FetchError = FetchError(
             verbatim("not permitted: this user has no access to that socket"), cause=Cause.SOCKET
         )
@@ -60,8 +62,8 @@ class Machine(FakeFiles):
     def lineage(self, pid: int) -> Sequence[Member]:
         raise NotImplementedError
 
-    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:  # noqa: ARG002 - a Machine
-        return {}
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        return {pid: places for pid, places in self.places.items() if pid in pids}
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002
         self.asked.append(url)
@@ -69,15 +71,25 @@ class Machine(FakeFiles):
             raise FetchError(verbatim("connection refused: nothing listens there"))
         return Page(url, 200, self.pages[url], 0.001)
 
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         self.asked.append(address)
-        raise self.error
+        if not self.answers:
+            raise self.error
+        path = next((path for place, path in self.answers if place == address and path.encode() in question), "")
+        page = self.answers.get((address, path))
+        head, body = ("Status: 404 Not Found", "File not found.\n") if page is None else ("A: b", page)
+        return _record(6, f"{head}\r\n\r\n{body}".encode()) + _record(3, bytes(8))
 
     async def reach(self, address: str) -> str:
         return address
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+def _record(kind: int, content: bytes) -> bytes:
+    """One of FastCGI."""
+    return bytes([1, kind, 0, 1]) + len(content).to_bytes(2, "big") + bytes(2) + content
 
 
 @instantly
@@ -146,3 +158,103 @@ def test_no_master_at_all() -> None:
     machine.masters = ()
     assert str(after(machine)[1].reason) == "no php-fpm found"
     assert str(after(machine, find=False)[1].reason) == "not searched for"
+
+
+def test_at_its_socket_with_what_the_page_does_not_say() -> None:
+    machine = Machine()
+    machine.files[CONF] = POOL + "listen.backlog = 99\n"
+    machine.answers["/run/php/www.sock", "/st"] = PAGE
+    (pool,), outcome = after(machine)
+    assert (pool.active, pool.max_children, pool.listen_queue, pool.address) == (1, 4, 1, "/run/php/www.sock")
+    assert pool.listen_queue_limit == 99
+    assert (outcome.state, pool.silent_s) == (State.OK, None)
+    assert machine.asked.count("/run/php/www.sock") == 8
+
+
+def test_two_masters_with_pools_of_the_same_name() -> None:
+    machine = Machine()
+    machine.masters = (7, 8)
+    other = "/etc/php/8.4/fpm/php-fpm.conf"
+    machine.files |= {
+        "/proc/8/cmdline": f"php-fpm: master process ({other})\0\0",
+        other: POOL.replace("www.sock", "new.sock").replace("= 4", "= 6"),
+    }
+    machine.answers = {(f"/run/php/{name}.sock", "/st"): PAGE for name in ("www", "new")}
+    pools, _ = after(machine)
+    assert [(pool.pool, pool.max_children) for pool in pools] == [("www", 4), ("www /run/php/new.sock", 6)]
+
+
+def test_a_url_without_a_path_gets_that_of_the_configuration() -> None:
+    machine = Machine()
+    machine.files[CONF] = POOL + "[api]\nlisten = /run/php/api.sock\npm.max_children = 9\npm.status_path = /api\n"
+    machine.answers = {("/run/php/www.sock", "/st"): PAGE, ("/run/php/api.sock", "/api"): PAGE.replace("www", "api")}
+    pools, _ = after(machine, urls=["unix:/run/php/api.sock"])
+    assert [(pool.pool, pool.max_children) for pool in pools] == [("api", 9)]
+
+
+def test_a_page_over_http_is_completed_by_the_name_of_its_pool() -> None:
+    machine = Machine()
+    machine.files[CONF] = POOL + "[api]\nlisten = 9001\npm.max_children = 9\npm.status_path = /api\n"
+    machine.pages["http://web1/api?json"] = PAGE.replace("www", "api")
+    (pool,), _ = after(machine, urls=["http://web1/api"])
+    assert (pool.pool, pool.max_children, pool.address, pool.listen_queue) == ("api", 9, "127.0.0.1:9001", 0)
+
+
+def test_pools_behind_an_unreadable_configuration_are_found_where_their_master_listens() -> None:
+    machine = Machine()
+    machine.files[CONF] = Missing("not permitted")
+    machine.files["/proc/net/unix"] = UNIX.replace("www.sock", "php8.2-fpm.sock")
+    machine.places = {7: (Endpoint("127.0.0.1", 9000),)}
+    machine.answers = {
+        ("127.0.0.1:9000", "/status"): PAGE,
+        ("/run/php/php8.2-fpm.sock", "/fpm-status"): PAGE.replace("www", "api"),
+    }
+    pools, outcome = after(machine)
+    found = [(pool.pool, pool.active, pool.max_children, pool.address, pool.listen_queue) for pool in pools]
+    assert found == [("www", 1, None, "127.0.0.1:9000", 0), ("api", 1, None, "/run/php/php8.2-fpm.sock", 1)]
+    assert outcome.state is State.OK
+
+
+def test_other_sockets_are_not_asked() -> None:
+    machine = Machine()
+    machine.files[CONF] = Missing("not permitted")
+    machine.answers["/run/php/www.sock", "/fpm-status"] = PAGE
+    assert after(machine)[0] == ()
+    assert machine.asked == []
+
+
+def test_a_pool_without_a_page_is_said_how_to_get_one() -> None:
+    machine = Machine()
+    machine.files[CONF] = POOL.replace("pm.status_path = /st\n", "")
+    (pool,), outcome = after(machine)
+    assert (pool.pool, pool.active, pool.max_children, pool.listen_queue, pool.silent_s) == ("www", None, 4, 1, None)
+    assert f"pool www has no status page: add this to its section [www] in {CONF}" in str(outcome.reason)
+    assert machine.asked == []
+
+
+def test_a_page_that_appears_is_followed() -> None:
+    """A pool whose page cannot be fetched is looked for again."""
+    machine = Machine()
+    machine.pages["http://127.0.0.1/st?json"] = PAGE
+
+    class Later(Machine):
+        async def fetch(self, url: str, timeout_s: float) -> Page:
+            if self.asked.count(url) < 1:
+                self.asked.append(url)
+                raise FetchError(verbatim("connection refused: nothing listens there"))
+            return await super().fetch(url, timeout_s)
+
+    later = Later()
+    later.pages = machine.pages
+    (pool,), outcome = after(later)
+    assert (pool.active, outcome.state) == (1, State.OK)
+
+
+def test_one_pool_of_two_has_no_page() -> None:
+    machine = Machine()
+    machine.answers["/run/php/www.sock", "/st"] = PAGE
+    machine.files[CONF] = POOL + "[new]\nlisten = /run/php/new.sock\npm.max_children = 2\npm.status_path = /st\n"
+    pools, outcome = after(machine)
+    assert [(pool.pool, pool.active) for pool in pools] == [("www", 1), ("new", None)]
+    assert outcome.state is State.OK
+    assert "page not found (404)" in str(outcome.reason)
