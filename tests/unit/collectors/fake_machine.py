@@ -16,6 +16,7 @@ class FakeFiles:
 
     def __init__(self, files: Mapping[str, str | Missing] | None = None) -> None:
         self.files: dict[str, str | Missing] = dict(files or {})
+        self._followed: set[str] = set()
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         return {file.path: self._text(file.path) for file in files}
@@ -27,10 +28,10 @@ class FakeFiles:
         return "".join(f"{name}\n" for name in inside) or Missing("no such file")
 
     def follow(self, path: str) -> None:
-        self.files.setdefault(path, Missing("no such file"))
+        self._followed.add(path)
 
     def followed(self, path: str) -> str | Missing:
-        return self.files[path]
+        return self._text(path) if path in self._followed else Missing("not read")
 
 
 class FakeMachine(FakeFiles):

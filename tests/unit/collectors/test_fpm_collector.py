@@ -258,3 +258,30 @@ def test_one_pool_of_two_has_no_page() -> None:
     assert [(pool.pool, pool.active) for pool in pools] == [("www", 1), ("new", None)]
     assert outcome.state is State.OK
     assert "page not found (404)" in str(outcome.reason)
+
+
+def test_among_pools_at_ports_the_socket_of_one_is_followed() -> None:
+    machine = Machine()
+    machine.files[CONF] = "[api]\nlisten = 9001\n" + POOL
+    machine.answers["/run/php/www.sock", "/st"] = PAGE
+    assert [(pool.pool, pool.listen_queue) for pool in after(machine)[0]] == [("api", None), ("www", 1)]
+
+
+def test_32_pools_are_followed() -> None:
+    machine = Machine()
+    machine.files[CONF] = "".join(f"[{number}]\nlisten = {9000 + number}\n" for number in range(40))
+    assert [pool.pool for pool in after(machine)[0]] == [str(number) for number in range(32)]
+
+
+def test_six_web_servers_are_asked_for_a_page() -> None:
+    machine = Machine()
+    after(machine, target_urls=[f"http://web{number}/" for number in range(9)])
+    assert {url for url in machine.asked if url.startswith("http")} == {f"http://web{n}/st?json" for n in range(6)}
+
+
+def test_the_first_path_with_a_page_is_taken() -> None:
+    machine = Machine()
+    machine.files[CONF] = Missing("not permitted")
+    machine.places = {7: (Endpoint("127.0.0.1", 9000),)}
+    machine.answers = {("127.0.0.1:9000", path): PAGE for path in ("/fpm-status", "/status")}
+    assert len(after(machine)[0]) == 1
