@@ -156,7 +156,7 @@ def is_free(proof: Proof) -> bool:
 
 
 def waits_for_rows(proof: Proof) -> bool:
-    return proof.change.idle > 20 and proof.peak - proof.before >= CLIENTS / 2
+    return proof.change.idle > 5 and proof.peak - proof.before >= CLIENTS / 2
 
 
 CASES = [
