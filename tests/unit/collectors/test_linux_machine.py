@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from collectors.linux import devices, sockets
-from collectors.linux.machine import BOOT_ID, HOSTNAME, KERNEL, SYSTEM, LinuxMachine
+from collectors.linux.machine import HOSTNAME, KERNEL, SYSTEM, LinuxMachine
+from collectors.linux.namespaces import BOOT_ID
 from collectors.machine import Endpoint, Missing
 from collectors.routing import OWN_ADDRESSES
 from collectors.servers import KINDS
@@ -26,7 +27,7 @@ def transport(machine_of_texts: Any, stat_text: Any) -> Any:
         HOSTNAME: "web1\n",
         KERNEL: "6.1.0-44-amd64\n",
         SYSTEM: 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
-        BOOT_ID: "6f1c\n",
+        BOOT_ID.path: "6f1c\n",
         OWN_ADDRESSES[0].path: TRIE,
         sockets.LISTENERS: made.files["/proc/ss-ltnH"],
         devices.BLOCKS: made.files["/proc/sys-block"],
@@ -70,7 +71,7 @@ async def test_facts_are_read_once(transport: Any) -> None:
             boot_id="6f1c",
             addresses=("10.0.0.7",),
         )
-    asked = [{HOSTNAME, SYSTEM, KERNEL, BOOT_ID} & paths(request) for request in transport.requests]
+    asked = [{HOSTNAME, SYSTEM, KERNEL, BOOT_ID.path} & paths(request) for request in transport.requests]
     assert list(map(len, asked)) == [4, 0, 0]
 
 
