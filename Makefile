@@ -9,7 +9,7 @@ COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 .DEFAULT_GOAL := help
 .PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-engines coverage mutants lab lab-short lab-calm \
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
-	screenshots monkey fuzz catalog messages prose format clean setup servers engines
+	docs screenshots monkey fuzz catalog messages prose format clean setup servers engines
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ fuzz: setup ## made-up inputs to every parser of data from outside, for SECONDS 
 
 monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)
 	@LOADTOP_MONKEY=10000 $(PYTHON_BIN)/python -m pytest tests/tui/test_monkey.py
+
+docs: setup ## a site of the documentation, with a search, in build/site
+	@scripts/docs.sh
 
 screenshots: setup servers ## pictures of the cockpit from real runs, in 5 minutes; those of swap need root on Linux
 	@$(PYTHON_BIN)/python -m screenshots.make

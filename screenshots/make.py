@@ -2,9 +2,10 @@
 
 Starts real servers with private configurations, drives each into its limit in a cockpit of its own (a pseudo-terminal),
 waits until the verdict is seen there, and has the cockpit save its picture. Writes PNG files beside this file, by
-rsvg-convert, with few colours where pngquant is installed; and verdict.cast, a film of one run for asciinema. Takes
-four minutes. The pictures of swap need root on Linux, for a control group and a swap file; where they cannot be made
-they stay as they are, and a line says so.
+rsvg-convert, with few colours where pngquant is installed; verdict.cast, a film of one run for asciinema; and
+verdict.svg, the same as a moving picture (``python -m screenshots.film`` makes it of verdict.cast alone). Takes four
+minutes. The pictures of swap need root on Linux, for a control group and a swap file; where they cannot be made they
+stay as they are, and a line says so.
 """
 
 import os

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 from screenshots.cockpit import HERE, Cockpit
+from screenshots.film import write_film
 from tests.lab.case import Bench, Stand
 from tests.lab.memory import memory_group, swap_file
 from tests.lab.pages import ALLOCATING, SHORTLY
@@ -141,6 +142,7 @@ def fpm(folder: Path) -> None:
         recording,
     ]
     subprocess.run(film, check=True, stdin=subprocess.DEVNULL)
+    write_film(HERE / "verdict.cast", HERE / "verdict.svg")
 
 
 def swap(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loadtop.cli import main
 from loadtop.cli.options.table import COMMANDS
+from loadtop.servers.registry import VERDICT_NAMES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
@@ -70,3 +71,20 @@ def test_options_and_verbs_of_make_that_are_mentioned_exist() -> None:
     spans = [(page, span) for page in PAGES for span in code(page)]
     assert [each for each in spans if each[1].startswith("--") and OPTION.findall(each[1])[0] not in options] == []
     assert [each for each in spans if (found := re.match(r"make ([a-z-]+)", each[1])) and found[1] not in verbs] == []
+
+
+def test_the_contents_and_the_site_list_every_page() -> None:
+    pages = {page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")} - {"README.md"}
+    contents = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    assert {page for page in pages if f"]({page})" not in contents} == set()
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert {page for page in pages if f": docs/{page}\n" not in site} == set()
+
+
+def test_the_readme_is_short_and_every_verdict_has_its_advice() -> None:
+    readme, verdicts = (ROOT / "README.md").read_text("utf-8"), (ROOT / "docs/verdicts.md").read_text("utf-8")
+    assert len(readme.splitlines()) < 120
+    assert [name for name in VERDICT_NAMES if f"`{name}`" not in readme] == []
+    assert [
+        name for name in VERDICT_NAMES if not re.search(rf"^\|.*`{name}`.*\|.*\|.+\|$", verdicts, re.MULTILINE)
+    ] == []

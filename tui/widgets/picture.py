@@ -39,9 +39,15 @@ _SHAPES = {*_SHADES, *_DASHES, *_BRAILLE, *UNICODE.steps[1:], *UNICODE.junctions
 
 def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
     """The lines of a screen on the colour of ``ground``."""
-    width = MARGIN * 2 + WIDE * max((strip.cell_length for strip in strips), default=0)
-    height = MARGIN * 2 + HIGH * len(strips)
-    shapes = [shape for y, strip in enumerate(strips) for shape in _row(strip, MARGIN + y * HIGH)]
+    cells = max((strip.cell_length for strip in strips), default=0)
+    return document(
+        [shape for y, strip in enumerate(strips) for shape in row(strip, y)], (cells, len(strips)), ground, title
+    )
+
+
+def document(shapes: Sequence[str], size: tuple[int, int], ground: Style, title: str) -> str:
+    """A picture of so many cells and rows, with these shapes."""
+    width, height = MARGIN * 2 + WIDE * size[0], MARGIN * 2 + HIGH * size[1]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"',
@@ -62,8 +68,9 @@ def _colours(style: Style) -> tuple[str, str | None]:
     return (ground or THEME.background_color.hex, colour) if style.reverse else (colour, ground)
 
 
-def _row(strip: Strip, y: float) -> Iterator[str]:
-    """One row: for each style its background, and a group with runs of equal cells as shapes, or of text."""
+def row(strip: Strip, number: int) -> Iterator[str]:
+    """One row, from 0: for each style its background, and a group with runs of equal cells as shapes, or of text."""
+    y = MARGIN + number * HIGH
     styles = [(each, style or Style.null()) for text, style, _ in strip for each in text]
     cells_of_row = [(part, style) for each, style in styles for part in (each, "")[: width(each)]]
     placed = [(MARGIN + index * WIDE, text, style) for index, (text, style) in enumerate(cells_of_row)]
@@ -110,6 +117,10 @@ def _shape(character: str, x: float, y: float, cells: int) -> Iterator[str]:
         yield _dots(_BRAILLE[character], x, y, cells)
     else:
         sides = UNICODE.junctions.index(character)
+        if sides == LEFT | RIGHT:
+            path = f"M{x:.1f} {y + HIGH / 2:.1f}h{WIDE * cells:.1f}"
+            yield f'<path d="{path}" fill="none" stroke="currentColor"/>'
+            return
         for cell in range(cells):
             yield _lines(sides, x + cell * WIDE, y)
 
