@@ -9,13 +9,15 @@ import time
 from collections.abc import Callable, Iterable
 from itertools import count
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from loadtop.generator.exchange import Exchange
 from loadtop.i18n import Text
 from loadtop.i18n.outside import printable
 from loadtop.model import RequestRecord, Requests
 from loadtop.model.secrets import header_without_secrets, url_without_secrets
+
+if TYPE_CHECKING:
+    from loadtop.generator.exchange import Exchange  # with httptools, which only workers need
 
 MOST_SLOW = 20
 MOST_KINDS = 30  # kinds of failures, each status of its own among them
@@ -30,7 +32,7 @@ class Noted(NamedTuple):
     times. ``connected``, ``sent`` and ``first_byte`` are ``None`` where it did not get so far, ``connect_time`` and
     ``status`` are 0 without a connect and without a status. ``head`` is that of the response, where heads are kept."""
 
-    exchange: Exchange
+    exchange: "Exchange"
     started: int
     connect_time: int
     sent: int | None
