@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from math import isfinite
 
 from loadtop.i18n import Translatable, figure, plain, rendered, tr
 from loadtop.model import LoadSample, RequestRecord, Requests
@@ -30,7 +31,8 @@ def clock_of(record: RequestRecord) -> str:
 def times_of(record: RequestRecord) -> list[str]:
     """The total, and the times of :data:`PHASES`, in ms."""
     times = (record.total_ms, record.connect_ms, record.sending_ms, record.waiting_ms, record.receiving_ms)
-    return [figure(None if value is None else round(value, 1)) for value in times]
+    # A recording may say anything, also that a time is infinite.
+    return [figure(None if value is None or not isfinite(value) else round(value, 1)) for value in times]
 
 
 def called(record: RequestRecord) -> str:

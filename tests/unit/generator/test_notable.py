@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from loadtop.generator.notable import MOST_KINDS, MOST_SLOW, STATUS, NotableRequ
 from loadtop.generator.plan import Target
 from loadtop.i18n import Message
 from loadtop.model import Requests
+from loadtop.recording.codec import MAX_LOAD
 
 EXCHANGE = Exchange(
     Target.parse("http://web1/x?token=hunter2"), b"GET /x?token=hunter2 HTTP/1.1\r\nCookie: a=b\r\n\r\n"
@@ -97,3 +99,13 @@ def test_no_secret_is_kept() -> None:
     assert "hunter2" not in record.response_head
     assert "Server: x" in record.response_head
     assert "\x1b" not in record.response_head
+
+
+def test_the_lists_fit_into_a_frame_whatever_a_server_sends() -> None:
+    long = Exchange(Target.parse(f"http://web1/{'x' * 9000}"), b"GET / HTTP/1.1\r\nX: " + b"\x01" * 90_000)
+    kept = NotableRequests(keeps_heads=True)
+    for status in range(200, 200 + MOST_KINDS):
+        request = Noted(long, 0, 0, 0, 1, 5 + status, status, b"HTTP/1.1 200\r\nX: " + b"\x1b" * 90_000)
+        kept.add(request)
+        kept.add_failure(request._replace(failure=STATUS))
+    assert len(msgspec.msgpack.encode(taken(kept))) < MAX_LOAD / 2
