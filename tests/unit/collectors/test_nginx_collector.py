@@ -1,11 +1,14 @@
 """How nginx's page is asked for."""
 
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from collectors.errors import FetchError, SilentError
-from collectors.machine import Machine, Page
+from collectors.machine import Endpoint, Machine, Page
 from collectors.nginx.collector import NginxCollector
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
@@ -62,3 +65,52 @@ async def test_where_no_nginx_runs_no_page_is_looked_for() -> None:
     await collector.search_pages(())
     assert machine.fetched == []
     assert str(collector.why_none) == "no nginx found"
+
+
+CONF = "/etc/nginx/nginx.conf"
+PLAIN = "events { worker_connections 64; } http { server { listen 80; location = /up { stub_status; } } }"
+PROXY = "worker_processes 3; " + PLAIN.replace(
+    "location =", "location / { proxy_pass http://127.0.0.1:81; } location ="
+)
+
+
+class Running(FakeMachine):
+    """One nginx with this configuration, which listens at port 80."""
+
+    def __init__(self, configuration: str) -> None:
+        super().__init__()
+        self.files |= {"/proc/7/cmdline": "nginx: master process /usr/sbin/nginx\0", CONF: configuration}
+
+    def servers(self, group: str) -> tuple[int, ...]:
+        return (7,) if group == "nginx" else ()
+
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        return {pid: (Endpoint("127.0.0.1", 80),) for pid in pids if pid == 7}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "processes", "proxies"),
+    [(PLAIN, 1, False), (PROXY, 3, True), (f"worker_processes auto; {PLAIN}", 2, False)],
+)
+@instantly
+async def test_a_page_is_completed_from_the_configuration(configuration: str, processes: int, proxies: bool) -> None:
+    machine = Running(configuration)
+    machine.pages["http://127.0.0.1/up"] = PAGE
+    known = cast("Machine", machine)
+    under_test = UnderTest(known, KINDS, ["http://127.0.0.1/"])
+    collector = NginxCollector(known, (), under_test)
+    collector.start(1.0)
+    sample = await machine.sample()
+    for _ in range(4):
+        under_test.look()
+        collector.ask()
+        collector.look(sample)
+        await asyncio.sleep(1.0)
+        found = collector.collect(sample, 0.0)[0]
+    assert found is not None
+    (status,) = found
+    assert (status.worker_processes, status.worker_connections, status.proxies) == (processes, 64, proxies)
+    assert collector.lacks(status) is None
+    assert "worker_connections unknown" in str(collector.lacks(replace(status, worker_connections=None)))
+    assert next(iter(collector.status_paths())) == "/up"
+    await collector.close()

@@ -60,9 +60,44 @@ def test_counters_that_fall_begin_anew() -> None:
     assert counters.update(anew, peers.at_places(anew, {place: 1}), {}).peers[0].questions == 2
 
 
+@pytest.mark.parametrize("counter", range(4))
+def test_one_counter_that_falls_is_enough(counter: int) -> None:
+    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    then, now = [80, 40, 900, 400], [81, 41, 901, 401]
+    now[counter] = then[counter] - 1
+    counters.update(peers.parse(CLOCKS), {}, {})
+    anew = peers.parse(CLOCKS.replace("80 40 900 400", " ".join(map(str, now))))
+    (found,) = counters.update(anew, peers.at_places(anew, {place: 1}), {}).peers
+    assert [found.connections, found.questions, found.age_ms, found.segments] == now
+
+
+def test_a_peer_chosen_at_once_counts_from_nothing_and_then_on() -> None:
+    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    first = peers.parse(CLOCKS)
+    chosen = peers.at_places(first, {place: 1})
+    same = Peer("10.0.0.5:3306", "mysql", 1, 80, 40, 900, 400)
+    for _ in range(2):
+        assert counters.update(first, chosen, {}).peers == (same,)
+    gone = peers.parse(CLOCKS.replace("> 10.0.0.5:3306 200 80 40 900 400\n", ""))
+    assert counters.update(gone, {}, {}).peers == ()
+    back = peers.parse(CLOCKS.replace("80 40 900 400", "90 40 900 400"))
+    assert counters.update(back, chosen, {}).peers[0].connections == 90
+
+
+def test_two_users_who_ask_the_same_place_are_one_peer() -> None:
+    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    clocks = peers.parse(CLOCKS + "> 10.0.0.5:3306 33 8 4 90 40\n")
+    chosen = {(place, 200): 2, (place, 33): 1}
+    (found,) = counters.update(clocks, chosen, {place: "mariadbd"}, {place}).peers
+    assert found == Peer("10.0.0.5:3306", "mysql", 1, 88, 44, 990, 440, watched=True)
+
+
 @pytest.mark.parametrize(
     ("port", "process", "kind"),
-    [(3306, "", "mysql"), (3307, "mariadbd", "mysql"), (9000, "", "php-fpm"), (1234, "php-fpm8.2", "php-fpm"),
+    [(25, "", "smtp"), (53, "", "dns"), (80, "", "http"), (389, "", "ldap"), (443, "", "http"), (465, "", "smtp"),
+     (587, "", "smtp"), (636, "", "ldap"), (5432, "", "postgresql"), (6379, "", "redis"), (8000, "", "http"),
+     (8080, "", "http"), (8443, "", "http"), (3306, "", "mysql"),
+     (3307, "mariadbd", "mysql"), (9000, "", "php-fpm"), (1234, "php-fpm8.2", "php-fpm"),
      (11211, "", "memcached"), (4711, "python3", None)],
 )  # fmt: skip
 def test_services_are_recognised_by_process_or_port(port: int, process: str, kind: str | None) -> None:
@@ -123,6 +158,20 @@ def test_locks_for_which_processes_under_test_wait() -> None:
         FileLock("flock", "fe:00", 9977858, 26171, "apache2", 2),
         FileLock("ofd", "fe:00", 77, 0, "", 1),
     )
+
+
+@pytest.mark.parametrize("row", ["", "what is this\n", "2: DELEG ACTIVE READ 5 fe:00:1 0 EOF\n"])
+def test_those_that_wait_for_an_unknown_lock_are_left_out(row: str) -> None:
+    """A row that is not understood ends what waits for the lock before it."""
+    waits = "2: -> FLOCK ADVISORY WRITE 26172 fe:00:9977858 0 EOF\n"
+    text = f"1: FLOCK ADVISORY WRITE 26171 fe:00:9977858 0 EOF\n{row}{waits}"
+    assert len(locks.parse(text, {26172}, {})) == (0 if row else 1)
+
+
+def test_a_waiter_of_an_unknown_kind_does_not_end_a_lock() -> None:
+    rows = ("1: FLOCK", "1: -> DELEG", "1: -> FLOCK")
+    text = "".join(f"{row} ADVISORY WRITE 2617{n} fe:00:9977858 0 EOF\n" for n, row in enumerate(rows))
+    assert [lock.waiting for lock in locks.parse(text, {26172}, {})] == [1]
 
 
 async def nothing() -> None:
