@@ -52,6 +52,7 @@ GROUPS = (  # code, and the tests that are about it
             *("tests/unit/test_verdicts.py", "tests/unit/test_nginx.py", "tests/unit/analysis/test_totals_servers.py"),
             *("tests/unit/analysis/tune/test_pool_memory.py", "tests/unit/analysis/tune/test_sizing.py"),
             *("tests/unit/test_worker_pools.py", "tests/unit/test_doctor.py"),
+            *("tests/unit/test_dependency.py", "tests/unit/test_breakdown.py"),
         ),
     ),
     (
