@@ -15,6 +15,7 @@ from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim
 from tests.unit.collectors.fake_machine import FakeMachine
 from tests.unit.collectors.instant import instantly
+from tests.unit.known import known as known_to_be
 
 URL = "http://web1/nginx_status"
 PAGE = "Active connections: 1 \nserver accepts handled requests\n 7 7 9 \nReading: 0 Writing: 1 Waiting: 0 \n"
@@ -106,9 +107,7 @@ async def test_a_page_is_completed_from_the_configuration(configuration: str, pr
         collector.ask()
         collector.look(sample)
         await asyncio.sleep(1.0)
-        found = collector.collect(sample, 0.0)[0]
-    assert found is not None
-    (status,) = found
+    (status,) = known_to_be(collector.collect(sample, 0.0)[0])
     assert (status.worker_processes, status.worker_connections, status.proxies) == (processes, 64, proxies)
     assert collector.lacks(status) is None
     assert "worker_connections unknown" in str(collector.lacks(replace(status, worker_connections=None)))
