@@ -35,13 +35,15 @@ class Wanted:
 class Request:
     """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
     when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading, ``waits`` those whose
-    ``schedstat`` is wanted, with the number of their threads."""
+    ``schedstat`` is wanted, with the number of their threads. Of more sockets than are read, those at ``ports`` come
+    first."""
 
     files: tuple[Wanted, ...]
     processes: bool = False
     asleep: frozenset[int] = frozenset()
     pss: tuple[int, ...] = ()
     waits: Mapping[int, int] = field(default_factory=dict[int, int])
+    ports: frozenset[int] = frozenset()
 
 
 NO_FILE: Translatable = "no such file"
@@ -253,6 +255,10 @@ class Machine(Texts, Connection, Protocol):
 
     def lineage(self, pid: int) -> Sequence[Member]:
         """A process and those that it descends from, but for the first of the machine; nothing where it has ended."""
+        ...
+
+    def prefer(self, ports: frozenset[int]) -> None:
+        """Read the sockets at these ports before those at others, of which anyone can open any number."""
         ...
 
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:

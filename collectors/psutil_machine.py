@@ -68,6 +68,9 @@ class PsutilMachine:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, lambda: {file.path: text_of(file) for file in files})
 
+    def prefer(self, ports: frozenset[int]) -> None:
+        """psutil reads all sockets of a process."""
+
     def follow(self, path: str) -> None:
         """Nothing is read from files here with every sample."""
 

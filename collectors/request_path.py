@@ -112,6 +112,7 @@ class RequestPath:
             return None
         streams = texts[STREAMS.path]
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
+        listening.sort(key=lambda socket: socket[1].port not in self._ports)
         wanted = sockets.holders([inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS])
         holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
         own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))

@@ -12,6 +12,7 @@ from collectors.machine import Machine
 from collectors.mysql.collector import MysqlCollector
 from collectors.nginx.collector import NginxCollector
 from collectors.php_fpm.collector import FpmCollector
+from collectors.places import port_of
 from collectors.postgresql.collector import PostgresqlCollector
 from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
@@ -45,6 +46,7 @@ class Servers:
     ) -> None:
         """The arguments are those of :class:`collectors.host.HostCollector`."""
         wanted = find or any(status_urls.get(kind.name) for kind in KINDS if kind.role is Role.WEB)
+        machine.prefer(frozenset(map(port_of, target_urls)))
         self._under_test = UnderTest(machine, KINDS, target_urls, active=wanted)
         self._collectors = [
             each(machine, status_urls.get(each.kind.name, ()), self._under_test, find=find) for each in COLLECTORS

@@ -62,6 +62,7 @@ class LinuxMachine:
         self._slow_in = 0
         self._tables = False
         self._followed: dict[str, str | Missing] = {}
+        self._ports = frozenset[int]()
         self._reading = asyncio.Lock()
 
     async def sample(self) -> HostSample:
@@ -78,8 +79,10 @@ class LinuxMachine:
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
         if not pids:
             return {}
-        texts = await self.texts(sockets.TABLES)  # once for all: the kernel goes through all its sockets for them
-        tables = (text for wanted in sockets.TABLES if isinstance(text := texts[wanted.path], str))
+        texts = await self.texts(
+            sockets.LISTENING_TABLES
+        )  # once for all: the kernel goes through all its sockets for them
+        tables = (text for wanted in sockets.LISTENING_TABLES if isinstance(text := texts[wanted.path], str))
         try:
             listeners = [socket for table in tables for socket in sockets.parse_table(table)]
         except ParseError:
@@ -96,7 +99,10 @@ class LinuxMachine:
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
         async with self._reading:
-            return (await self._transport.read(Request(tuple(files)))).files
+            return (await self._transport.read(Request(tuple(files), ports=self._ports))).files
+
+    def prefer(self, ports: frozenset[int]) -> None:
+        self._ports = ports
 
     def follow(self, path: str) -> None:
         self._followed.setdefault(path, Missing("not read yet"))
@@ -120,9 +126,8 @@ class LinuxMachine:
         files += self._cgroup.files(servers or ((container.FIRST,) if self._container.limited else ()))
         files += self._container.files()
         files += [Wanted(path) for path in self._followed]
-        return Request(
-            tuple(dict.fromkeys(files)), True, self._table.asleep(), self._table.want_pss(), self._table.want_waits()
-        )
+        table, different = self._table, tuple(dict.fromkeys(files))
+        return Request(different, True, table.asleep(), table.want_pss(), table.want_waits(), self._ports)
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)

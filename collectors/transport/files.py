@@ -65,16 +65,21 @@ def holders(inodes: Iterable[str], root: str = "") -> str:
 
     Anyone can open millions of files, and reading where one leads takes 5 µs. Of each process the first
     :data:`_LINKS_OF_ONE` are read, because servers open their listening sockets early; of all together
-    :data:`_MOST_LINKS`, root's processes first, and those with low numbers, which are older, before others."""
+    :data:`_MOST_LINKS`, shared out among the users. Processes with low numbers, which are older, come before others."""
     wanted = {f"socket:[{inode}]" for inode in inodes}
     rows: list[str] = []
     left = _MOST_LINKS
-    for pid in _processes(root):
+    waiting = _processes(root)
+    spent = dict.fromkeys(waiting, 0)
+    while waiting and left > 0:
+        user = min(waiting, key=spent.__getitem__)
+        pid = waiting[user].pop()
+        if not waiting[user]:
+            del waiting[user]
         links = lines_of(_links(f"{root}/proc/{pid}/fd/", LIMIT_BYTES, min(left, _LINKS_OF_ONE)))
         rows += [f"{pid} {link}\n" for link in wanted.intersection(links)]
+        spent[user] += len(links)
         left -= len(links)
-        if left <= 0:
-            break
     return "".join(rows)
 
 
@@ -92,16 +97,13 @@ def open_files(pids: Iterable[str], root: str = "") -> str:
     return "".join(rows)
 
 
-def _processes(root: str) -> list[int]:
-    """The numbers of all processes, first those of root, each in ascending order."""
-
-    def order(pid: int) -> tuple[bool, int]:
-        try:
-            return os.stat(f"{root}/proc/{pid}").st_uid != 0, pid  # noqa: PTH116 - of thousands
-        except OSError:
-            return True, pid
-
-    return sorted(pids(os.listdir(f"{root}/proc")), key=order)  # noqa: PTH208 - names alone
+def _processes(root: str) -> dict[int, list[int]]:
+    """The numbers of the processes of each user, in descending order."""
+    found: dict[int, list[int]] = {}
+    for pid in sorted(pids(os.listdir(f"{root}/proc")), reverse=True):  # noqa: PTH208 - names alone
+        with contextlib.suppress(OSError):  # it has just ended
+            found.setdefault(os.stat(f"{root}/proc/{pid}").st_uid, []).append(pid)  # noqa: PTH116 - of thousands
+    return found
 
 
 def missing(error: OSError) -> Missing:

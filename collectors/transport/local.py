@@ -8,7 +8,9 @@ import asyncio
 import contextlib
 import os
 import time
+from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 from collectors import host_names
 from collectors.errors import TransportError
@@ -43,7 +45,6 @@ class LocalTransport:
         self._waits_read: dict[int, str] = {}
         self._clocks = TcpClocks()
         self._of_the_kernel = {
-            LISTENERS: sock_diag.listeners,
             QDISCS: rtnetlink.disciplines,
             CLOCKS: self._clocks.text,
             STREAMS.path: unix_diag.streams,
@@ -77,7 +78,7 @@ class LocalTransport:
         at = time.clock_gettime(time.CLOCK_BOOTTIME)
         before = time.perf_counter()
         for wanted in request.files:
-            files[wanted.path] = self._text(wanted)
+            files[wanted.path] = self._text(wanted, request.ports)
             now = time.perf_counter()
             seconds[wanted.path], before = now - before, now
         if not request.processes:
@@ -115,10 +116,12 @@ class LocalTransport:
         }
         return "".join(f"{task} {text}" for task, text in texts.items() if isinstance(text, str))
 
-    def _text(self, wanted: Wanted) -> str | Missing:
+    def _text(self, wanted: Wanted, ports: frozenset[int]) -> str | Missing:
         ask = self._of_the_kernel.get(wanted.path)
+        if wanted.path == LISTENERS:
+            ask = partial(sock_diag.listeners, ports)
         if ask is None or self._root:
-            return text_of(wanted, self._root)
+            return text_of(wanted, self._root, ports)
         try:
             return ask()[: wanted.limit]
         except OSError as error:
@@ -129,9 +132,9 @@ class LocalTransport:
         return {pid: file_system.read_whole(path.format(pid), _STAT_BYTES, once=True) for pid in pids}
 
 
-def text_of(wanted: Wanted, root: str = "") -> str | Missing:
-    """A file, a directory of links, addresses of a name, files that processes have open, or open sockets and who
-    holds them."""
+def text_of(wanted: Wanted, root: str = "", ports: Collection[int] = ()) -> str | Missing:
+    """A file, a directory of links, addresses of a name, files that processes have open, or open sockets (first those
+    at ``ports``) and who holds them."""
     if not wanted.path.startswith("@"):
         return file_system.read(wanted, root)
     if inodes := held(wanted.path):
@@ -141,7 +144,7 @@ def text_of(wanted: Wanted, root: str = "") -> str | Missing:
     if table := opened(wanted.path):
         with contextlib.suppress(OSError):
             if not root:
-                return sock_diag.open_sockets(table, wanted.limit)
+                return sock_diag.open_sockets(table, wanted.limit, ports)
         return file_system.open_sockets(table, wanted.limit, root)
     name = host_names.name_of(wanted.path)
     return host_names.resolved_here(name) if name and not root else Missing("not made here")

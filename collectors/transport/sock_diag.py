@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from collectors.linux.sockets import TABLES, TIME_WAIT
@@ -30,6 +30,8 @@ _LISTEN = 1 << 10
 _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
 HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBxxI48x")
+_AT_PORT = struct.Struct("=HHBBHxxHBBHxxH")
+"""The attribute INET_DIAG_REQ_BYTECODE with two conditions, the own port at least and at most so much: as in ``ss``."""
 _REQUEST_OF_BOTH = struct.Struct("=3xB48xI4x")  # struct inet_diag_req
 _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
@@ -37,6 +39,8 @@ _ATTRIBUTE = struct.Struct("=HH")
 _ENDS = struct.Struct("=B3x2s2s16s16s24xI")  # of struct inet_diag_msg: family, ports, addresses, user
 _CLOCKS = struct.Struct("=24xI16xI4xII92xII")  # of struct tcp_info; its last two fields came with Linux 4.6
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
+_BYTECODE, _AT_LEAST, _AT_MOST = 1, 2, 3  # INET_DIAG_REQ_BYTECODE, INET_DIAG_BC_S_GE, INET_DIAG_BC_S_LE
+_MOST_AT_PORT = 64
 _TIMEOUT_S = 1.0
 _HEAD = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n"
 
@@ -78,19 +82,27 @@ class Connection(NamedTuple):
     segments_out: int
 
 
-def listeners() -> str:
-    """The text that ``ss -ltnH`` prints, of :data:`MOST_DEVICES` sockets of each family: anyone can open 100,000.
+def listeners(ports: Collection[int] = ()) -> str:
+    """The text that ``ss -ltnH`` prints, of :data:`MOST_DEVICES` sockets of each family: anyone can open 100,000. Those
+    at these ``ports`` come first.
 
     Raises ``OSError`` where the kernel has no sock_diag or does not permit it."""
-    found = (islice(_dump(family, _LISTEN), MOST_DEVICES) for family in _FAMILIES.values())
-    return "".join(_row_of_ss(each) for sockets in found for each in sockets)
+    tested = [each for family in FAMILIES for each in _at_ports(family, _LISTEN, ports)]
+    others = [each for family in FAMILIES for each in islice(_dump(family, _LISTEN), MOST_DEVICES)]
+    return "".join(map(_row_of_ss, {each.inode: each for each in tested + others}.values()))
 
 
-def open_sockets(table: str, limit: int) -> str:
+def open_sockets(table: str, limit: int, ports: Collection[int] = ()) -> str:
     """/proc/net/tcp or tcp6 without sockets in TIME_WAIT: the columns up to the inode, those that listen first; at most
-    ``limit`` characters. Raises ``OSError`` as :func:`listeners` does."""
+    ``limit`` characters. Those at these ``ports`` are always among them: the sockets that listen there, and some of the
+    connections. Raises ``OSError`` as :func:`listeners` does."""
+    family = _FAMILIES[table]
+    tested = list(_at_ports(family, _LISTEN, ports))
+    connected = list(_at_ports(family, _ESTABLISHED, ports))
+    known = {each.inode for each in tested}
+    listening = islice((each for each in _dump(family, _LISTEN) if each.inode not in known), MOST_DEVICES)
     text = _HEAD
-    for number, found in enumerate(_dump(_FAMILIES[table], _OPEN)):
+    for number, found in enumerate(chain(tested, listening, connected, _dump(family, _OPEN & ~_LISTEN))):
         text += _row_of_proc(number, found)
         if len(text) > limit:
             break
@@ -144,9 +156,16 @@ def shown(address: bytes, port: int) -> str:
     return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
 
 
-def _dump(family: int, states: int) -> Iterator[_Socket]:
-    for message in messages(_REQUEST.pack(family, socket.IPPROTO_TCP, states), family):
+def _dump(family: int, states: int, condition: bytes = b"") -> Iterator[_Socket]:
+    for message in messages(_REQUEST.pack(family, socket.IPPROTO_TCP, states) + condition, family):
         yield _Socket(*_MESSAGE.unpack_from(message, HEADER.size))
+
+
+def _at_ports(family: int, states: int, ports: Collection[int]) -> Iterator[_Socket]:
+    """Some sockets at each port."""
+    for port in ports:
+        condition = _AT_PORT.pack(_AT_PORT.size, _BYTECODE, _AT_LEAST, 8, 20, port, _AT_MOST, 8, 12, port)
+        yield from islice(_dump(family, states, condition), _MOST_AT_PORT)
 
 
 def messages(request: bytes, family: int, kind: int = _BY_FAMILY) -> Iterator[bytes]:

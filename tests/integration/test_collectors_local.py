@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from collectors.linux.machine import LinuxMachine
+from collectors.linux.sockets import has_connections, parse_listeners, parse_table
 from collectors.linux.unix_sockets import parse_streams
 from collectors.machine import Endpoint, Machine
 from collectors.parsing import MOST_DEVICES
@@ -127,7 +128,7 @@ def test_so_many_listening_sockets_are_told_here_and_there() -> None:
         opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(MOST_DEVICES + 10):
             opened.enter_context(socket.create_server(("127.0.0.9", 0)))
-        orders = "0\nkey\nkey p m1\nkey p m2\n"
+        orders = "0\nkey\nkey p - m1\nkey p - m2\n"
         program = find_program("perl", install="apt-get install perl")
         there = subprocess.run([program, "-e", perl], input=orders, capture_output=True, text=True, check=True).stdout
         _, first, second = there.split("\n#")
@@ -182,6 +183,24 @@ def test_open_sockets_are_as_in_proc_but_those_in_time_wait(table: str, address:
             assert found[inode][1:alike] == words[1:alike]
         assert "06" not in {words[3] for words in found.values()}
         assert open_sockets(table, 200) == open_sockets(table, 1 << 20)[:200]
+
+
+def test_the_tested_ports_come_before_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anyone can open more sockets than are read."""
+    monkeypatch.setattr("collectors.transport.sock_diag.MOST_DEVICES", 0)
+    for table, address, family in (
+        ("/proc/net/tcp", "127.0.0.1", socket.AF_INET),
+        ("/proc/net/tcp6", "::1", socket.AF_INET6),
+    ):
+        with socket.create_server((address, 0), family=family) as server:
+            port = server.getsockname()[1]
+            assert listeners() == ""
+            assert [found.port for found in parse_listeners(listeners((port,)))] == [port]
+            with socket.create_connection((address, port)):
+                text = open_sockets(table, 1 << 18, (port,))
+                assert [row.port for row in parse_table(text)] == [port]
+                few = open_sockets(table, 400, (port,))
+                assert has_connections(few, (port,)), few
 
 
 async def test_queues_in_a_sample_with_and_without_sock_diag(machine: LinuxMachine) -> None:

@@ -17,10 +17,11 @@ from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.peers import CLOCKS, Asked
 from collectors.linux.peers import parse as parse_clocks
-from collectors.linux.sockets import OPEN_TABLES, holders, parse_holders, parse_table
+from collectors.linux.sockets import LISTENERS, OPEN_TABLES, holders, parse_holders, parse_listeners, parse_table
 from collectors.machine import Endpoint, Missing, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
+from collectors.transport.shell import frames
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Listener, State
 from tests.loads.program import started, wait_until
@@ -307,6 +308,29 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
             table = (await transport.read(Request(OPEN_TABLES))).files[OPEN_TABLES[0].path]
             assert held.getsockname()[1] in [row.port for row in parse_table(str(table))]
         assert program_of(loops(server)[0]) == program_of(binary)
+    finally:
+        await transport.close()
+
+
+@pytest.mark.parametrize("program", ["perl", "ss"])
+async def test_tested_ports_there_come_before_others(
+    sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    """Anyone can open more sockets than are read."""
+    monkeypatch.setattr(frames, "MOST_DEVICES", 1)
+    if program == "ss":
+        (tmp_path / "perl").symlink_to("/bin/false")
+    server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
+    transport = server.transport()
+    await transport.connect()
+    try:
+        with contextlib.ExitStack() as opened:
+            several = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(4)]
+            ports = frozenset(held.getsockname()[1] for held in several)
+            request = Request((Wanted("/proc/stat"), Wanted(LISTENERS), *OPEN_TABLES), processes=True, ports=ports)
+            texts = (await transport.read(request)).files
+            assert ports <= {found.port for found in parse_listeners(str(texts[LISTENERS]))}
+            assert ports <= {row.port for row in parse_table(str(texts[OPEN_TABLES[0].path]))}
     finally:
         await transport.close()
 

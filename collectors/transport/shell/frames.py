@@ -163,7 +163,8 @@ class Orders:
             lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
         for path, holding in asked.open_files.items():
             lines += [f"m {mark}d {path}", f"x {' '.join(holding)}"]
-        lines += self._open_sockets(mark, queues)
+        ports = ",".join(map(str, sorted(request.ports))) or "-"
+        lines += self._open_sockets(mark, queues, ports)
         if asked.disciplines:
             lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
         lines += [f"k {mark}d {CLOCKS}"] if asked.clocks and queues == "perl" else []
@@ -171,14 +172,14 @@ class Orders:
             paths = " ".join(wanted.path for wanted in asked.tables)
             lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]
         if sockets and queues:
-            lines += [f"m {mark}q", "q"] if queues == "ss" else [f"p {mark}q"]
+            lines += [f"m {mark}q", f"q {ports}"] if queues == "ss" else [f"p {ports} {mark}q"]
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
 
-    def _open_sockets(self, mark: str, queues: str) -> Iterable[str]:
+    def _open_sockets(self, mark: str, queues: str, ports: str) -> Iterable[str]:
         for wanted, table in self._sorted.opened.items():
             if queues == "perl":
-                yield f"e {_FAMILIES[table]} {wanted.limit} {mark}d {wanted.path}"
+                yield f"e {_FAMILIES[table]} {wanted.limit} {ports} {mark}d {wanted.path}"
             else:
                 yield from (f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}")
         if self._sorted.streams and queues == "perl":

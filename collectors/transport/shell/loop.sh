@@ -93,11 +93,11 @@ while read -r $patience order rest; do
     # who we are: this shell, bytes of a page, who can tell of accept queues
     i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
     # the first bytes of the files of the kernel, and of others (no awk but gawk can pass a zero byte on); the links of a
-    # directory; listening sockets
+    # directory; listening sockets, those at some ports in any case
     h) within 2 head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     c) within 2 sh -c "$regular" sh $rest 2>&1 | tr "\\000" "\\001"; echo ;;
     d) within 1 ls -ln "$rest" 2>&1 | head -c @LIMIT@; echo ;;
-    q) within 2 ss -ltnH 2>&1 | head -n @DEVICES@ ;;
+    q) within 2 ss -ltnH 2>&1 | awk -v "ports=,$rest," '{ n = split($4, at, ":") } NR <= @DEVICES@ || index(ports, "," at[n] ",")' ;;
     # which processes hold sockets: a process and a socket a line. Anyone can open millions of files, for which a second
     # of a processor is spent, and give one a name that looks like another line.
     o) (set +f; ulimit -t 1; export QUOTING_STYLE=escape TIME_STYLE=locale; within 4 ls -ln [0-9]*/fd 2>&1) | awk -v "inodes=$rest" '

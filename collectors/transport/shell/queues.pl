@@ -1,9 +1,9 @@
 # Passes every line on, of which the second is the secret word, and asks the kernel itself for sockets. The layouts are
 # those of sock_diag.py and unix_diag.py. It answers four orders:
-#   p MARK: the accept queues of listening sockets, as ss prints them, no more than @DEVICES@ of each family: anyone can
-#   open 100,000. To run ss for every sample would cost as much there as all the rest.
-#   e FAMILY LIMIT MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may have
-#   tens of thousands; at most so many characters.
+#   p PORTS MARK: the accept queues of listening sockets, as ss prints them, those at some ports first, and no more than
+#   @DEVICES@ of each family: anyone can open 100,000. To run ss for every sample would cost as much there as all the rest.
+#   e FAMILY LIMIT PORTS MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may
+#   have tens of thousands; at most so many characters, and some at these ports in any case.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them. From the first such order on, the
 #   connections are read by a timer. That takes about 2 ms (to walk a large table) and 5 us for each connection: a rest
@@ -16,29 +16,35 @@ chomp $key;
 my ($readings, $heard, $ports_due, $precise, %accepted, %segments, %served) = (0, 0, 0);
 my (%connections, %questions, %age, %sent, %since, $followed);
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
-    if ($line =~ /^\Q$key\E p (.*\n)/) {
-        my $rows = "\n#$1";
+    if ($line =~ /^\Q$key\E p (\S+) (.*\n)/) {
+        my ($ports, $rows, %told) = ($1, "\n#$2");
+        my $tell = sub {
+            my ($port, $queue, $limit, $inode) = unpack("x20nx50LLx4L", $_[0]);
+            $rows .= "LISTEN $queue $limit *:$port *:*\n" unless $told{$inode}++;
+        };
+        for my $family (2, 10) { at_ports($family, 1024, $ports, $tell) }
         for my $family (2, 10) {
             my $left = @DEVICES@;
-            my $wrong = ask(tcp($family, 1024), sub {
-                my ($port, $queue, $limit) = unpack("x20nx50LL", $_[0]);
-                $rows .= "LISTEN $queue $limit *:$port *:*\n";
-                --$left;
-            });
-            $rows .= $wrong;
+            $rows .= ask(tcp($family, 1024), sub { $tell->($_[0]); --$left });
         }
         $line = $rows;
-    } elsif ($line =~ /^\Q$key\E e (2|10) (\d+) (.*\n)/) {
-        my ($family, $limit, $number, $words) = ($1, $2, 0, $1 == 2 ? 1 : 4);
-        my $mark = "\n#$3";
+    } elsif ($line =~ /^\Q$key\E e (2|10) (\d+) (\S+) (.*\n)/) {
+        my ($family, $limit, $ports, $number, $words, %told) = ($1, $2, $3, 0, $1 == 2 ? 1 : 4);
+        my $mark = "\n#$4";
         my $rows = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n";
-        my $wrong = ask(tcp($family, 4095 & ~64), sub {
+        my $tell = sub {
             my ($state, $local, $remote, $here, $there, $received, $sent, $user, $inode) =
                 unpack("x17Cx2nna16a16x16L4", $_[0]);
+            return 1 if $inode && $told{$inode}++;
             $rows .= sprintf("%d: %s:%04X %s:%04X %02X %08X:%08X 00:0 0 %d 0 %d\n", $number++, words($here, $words),
                 $local, words($there, $words), $remote, $state, $sent, $received, $user, $inode);
             length $rows <= $limit;
-        });
+        };
+        my $left = @DEVICES@;
+        at_ports($family, 1024, $ports, $tell);
+        my $wrong = ask(tcp($family, 1024), sub { $tell->($_[0]) && --$left });
+        at_ports($family, 2, $ports, $tell);
+        $wrong .= ask(tcp($family, 4095 & ~64 & ~1024), $tell) unless $wrong;
         $line = $mark . substr($rows . $wrong, 0, $limit);
     } elsif ($line =~ /^\Q$key\E u (\d+) (.*\n)/) {
         my ($limit, $mark, $rows) = ($1, "\n#$2", "");
@@ -66,6 +72,15 @@ while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)
 }
 # The question for the TCP sockets of a family in some of the states.
 sub tcp { pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, shift, 6, shift) }
+# Gives a function some sockets in some states at each of these ports: the condition is that of sock_diag.py.
+sub at_ports {
+    my ($family, $states, $ports, $take) = (shift, shift, shift, shift);
+    for my $port (grep /^\d+$/, split /,/, $ports) {
+        my ($left, $question) = (64, tcp($family, $states));
+        my $condition = pack("SSCCSxxSCCSxxS", 20, 1, 2, 8, 20, $port, 3, 8, 12, $port);
+        ask(pack("L", 92) . substr($question, 4) . $condition, sub { $take->($_[0]) && --$left });
+    }
+}
 # Gives each socket of the answer to a function, until that returns 0: what is left of a long answer goes with the socket
 # that asked. Returns what is wrong; that there is no IPv6 is not.
 sub ask {

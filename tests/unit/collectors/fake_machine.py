@@ -77,6 +77,9 @@ class FakeMachine(FakeFiles):
     def lineage(self, pid: int) -> Sequence[Member]:
         return self.members.get(pid, ())
 
+    def prefer(self, ports: frozenset[int]) -> None:
+        """All sockets are read."""
+
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
         return {pid: self.httpd[pid] for pid in pids}
 

@@ -62,6 +62,9 @@ class Machine(FakeFiles):
     def lineage(self, pid: int) -> Sequence[Member]:
         raise NotImplementedError
 
+    def prefer(self, ports: frozenset[int]) -> None:
+        raise NotImplementedError
+
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
         return {pid: places for pid, places in self.places.items() if pid in pids}
 

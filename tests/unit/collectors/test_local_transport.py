@@ -67,6 +67,23 @@ async def test_open_files_are_looked_through_up_to_a_limit(
     assert (len(found), {pid for pids in found.values() for pid in pids}) == (5, {1, 20})
 
 
+async def test_no_user_uses_up_all_that_is_looked_through(
+    root: Path, transport: LocalTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anyone can start older processes, with many open files each."""
+    monkeypatch.setattr(files, "_LINKS_OF_ONE", 3)
+    monkeypatch.setattr(files, "_MOST_LINKS", 9)
+    mine, others = 900, [10, 11, 12, 13, 14]
+    monkeypatch.setattr(files, "_processes", lambda _: {1001: sorted(others, reverse=True), 33: [mine]})
+    for pid in (*others, mine):
+        (root / "proc" / str(pid) / "fd").mkdir(parents=True)
+        for number in range(3):
+            (root / "proc" / str(pid) / "fd" / str(number)).symlink_to(f"socket:[{pid}{number}]")
+    wanted = sockets.holders((9000,))
+    text = (await transport.read(Request((wanted,)))).files[wanted.path]
+    assert sockets.parse_holders(text) == {9000: {mine}}
+
+
 async def test_sockets_in_time_wait_are_left_out(root: Path, transport: LocalTransport) -> None:
     head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
     rows = [f"{n:4}: 0100007F:1F90 0100007F:{n:04X} {state} 00000000:00000000 0 0 0\n" for n, state in

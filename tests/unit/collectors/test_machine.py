@@ -152,6 +152,7 @@ async def test_where_a_server_listens(machine_of_texts: Build, stat_text: Stat) 
     transport = machine_of_texts("6.18")
     transport.processes = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
     transport.files["/proc/10/fd/"] = "/dev/null\nsocket:[1996868]\npipe:[7]\nsocket:[1]\n"
+    transport.files["@open/proc/net/tcp"] = transport.files["/proc/net/tcp"]
     machine = LinuxMachine(transport, KINDS)
     await machine.sample()
     (pid,) = machine.servers("httpd")
@@ -164,10 +165,11 @@ async def test_the_sockets_of_many_servers_are_read_once(machine_of_texts: Build
     """The kernel goes through all its sockets for that, and anybody can start sixty processes with a server's name."""
     transport = machine_of_texts("6.18")
     transport.files["/proc/10/fd/"] = "socket:[1996868]\n"
+    transport.files["@open/proc/net/tcp"] = transport.files["/proc/net/tcp"]
     found = await LinuxMachine(transport, KINDS).listening(range(10, 70))
     assert found == {10: (Endpoint("127.0.0.1", 34973),)}
     asked = [wanted.path for request in transport.requests for wanted in request.files]
-    assert asked.count("/proc/net/tcp") == 1
+    assert asked.count("@open/proc/net/tcp") == 1
 
 
 async def test_other_processes_that_are_hidden_are_named(machine_of_texts: Build) -> None:

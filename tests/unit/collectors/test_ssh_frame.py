@@ -138,7 +138,7 @@ def test_sockets_that_are_open_are_asked_for_and_answered() -> None:
     orders = frames.Orders().sample(request, frozenset(), "m7", sockets=False, queues="")
     assert f"v {wanted.limit} /proc/net/tcp\n" in orders
     both = frames.Orders().sample(Request(OPEN_TABLES), frozenset(), "m7", sockets=False, queues="perl")
-    assert f"e 2 {wanted.limit} m7d {wanted.path}\ne 10 {wanted.limit} m7d {OPEN_TABLES[1].path}\n" in both
+    assert f"e 2 {wanted.limit} - m7d {wanted.path}\ne 10 {wanted.limit} - m7d {OPEN_TABLES[1].path}\n" in both
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7d {wanted.path}\n  sl  local_address\n   0: 0100007F:1F90\n"
     texts, _ = frames.parse_frame(frame, "m7", request, frames.Kept())
     assert texts.files[wanted.path] == "  sl  local_address\n   0: 0100007F:1F90\n"
@@ -209,8 +209,10 @@ def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -
     assert "d /proc/1/fd/" in lines
     sampled = Request(request.files, processes=True)
     assert "tcp6" not in frames.Orders().sample(sampled, frozenset(), "m1", sockets=False, queues="")
-    assert "\nm m1q\nq\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
-    assert "\np m1q\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
+    assert "\nm m1q\nq -\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
+    tested = replace(sampled, ports=frozenset((80, 443)))
+    assert "\np 80,443 m1q\n" in frames.Orders().sample(tested, frozenset(), "m1", sockets=True, queues="perl")
+    assert "\np - m1q\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
 
 
 @given(st.text())
