@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.loads.engines import command_line, files_left, live_processes, mark_processes, remote_machine
+from tests.loads.processes import marked
 from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.sshd import SshdFactory
 
@@ -74,10 +75,25 @@ def test_no_process_is_left(jmeter: Path, mark: str, tmp_path: Path, name: str) 
         assert summary_of(out)["load"]["state"] == "stopped"
 
 
+@pytest.mark.parametrize("killed", ["programs/jmeter\0-n\0", "process_guard.py", "sh\0-c\0"])
+def test_no_process_is_left_whichever_is_killed(jmeter: Path, mark: str, tmp_path: Path, killed: str) -> None:
+    put(jmeter, f"{STARTED}\n touch {tmp_path}/started\n sleep 60")
+    with started("--headless", "-q", "--no-record", "--engine", "jmeter", "-t", "60", URL) as program:
+        assert wait_until((tmp_path / "started").exists)
+        victims = [pid for pid in marked(mark, killed) if pid != program.pid]
+        assert victims
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        _, told = program.communicate(timeout=30)
+    assert program.returncode == 3, told
+    assert wait_until(lambda: not marked(mark), 5.0), [command_line(pid) for pid in marked(mark)]
+    assert not files_left()
+
+
 def test_it_says_why_there_is_no_load(jmeter: Path, mark: str) -> None:
     for script, expected in (
         ("echo 'Error in NonGUIDriver java.io.Problem: odd'; exit 1", "jmeter ended: java.io.Problem: odd"),
-        ("echo 'Error in NonGUIDriver x.ForbiddenClassException: y'", "Debian's JMeter 2.13 reads plans only with"),
+        ("echo 'Error in NonGUIDriver x.ForbiddenClassException: y'", "Debian's JMeter 2.13 needs libbsh-java"),
         ("echo 'Error in NonGUIDriver x.y: Following remote engines could not be configured:[s]'", "rmi_keystore.jks"),
         (f"{STARTED.replace(str(ROWS), os.devnull)}{ENDED}", "ended without a request"),
     ):

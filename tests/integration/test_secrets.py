@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
+from itertools import chain, count, repeat
 from pathlib import Path
 
 import pytest
@@ -27,13 +27,14 @@ COOKIES = ("PHPSESSID", "theme", "remember_me", "connect.sid")
 
 
 class Target(BaseHTTPRequestHandler):
-    """A server, and a proxy that answers itself."""
+    """A server, and a proxy that answers itself; its first answer says that it failed."""
 
     protocol_version = "HTTP/1.1"
+    statuses = chain((500,), repeat(200))
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
+        self.send_response(next(self.statuses))
         self.send_header("Content-Length", "2")
         self.send_header("Set-Cookie", f"id={SECRETS[-1]}")
         self.end_headers()
@@ -91,6 +92,7 @@ def test_no_secret_is_written_or_shown(port: int, tmp_path: Path) -> None:
     out.mkdir()
     words = [*proxy, *headers, *cookies, "-p", str(body), "-T", "application/json"]
     written = ["--json", str(out / "a.json"), "--html", str(out / "a.html"), "--record", str(recording)]
+    written += ["--hdr", str(out / "a.hdr"), "--junit", str(out / "a.xml"), "--fail-if", "failed>99%"]
     shown = [loadtop("-n", "20", "-c", "2", "-v", "4", "-l", *words, *written, url, state=tmp_path / "state")]
     kinds = ("--text", "--ab", "--markdown")
     shown += [loadtop("report", kind, str(recording), state=tmp_path / "state") for kind in kinds]
@@ -98,8 +100,9 @@ def test_no_secret_is_written_or_shown(port: int, tmp_path: Path) -> None:
     shown.append(loadtop("export", str(recording), *exports, "--cast", str(out / "a.cast"), state=tmp_path / "state"))
 
     files = {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert {"a.json", "a.html", "a.loadtop", "a.jsonl", "a.db", "a.cast", "load.csv"} <= files.keys()
+    assert {"a.json", "a.html", "a.loadtop", "a.jsonl", "a.db", "a.cast", "a.hdr", "a.xml", "load.csv"} <= files.keys()
     files |= {"what is printed": b"".join(shown), "the unpacked recording": unpacked(recording)}
     assert b"page.php" in files["the unpacked recording"]
+    assert b"Set-Cookie: ***" in files["the unpacked recording"]  # of the failed request, because of -v
     leaks = [(name, each) for name, content in files.items() for each in SECRETS if each.encode() in content]
     assert leaks == []
