@@ -74,7 +74,11 @@ async def test_no_user_uses_up_all_that_is_looked_through(
     monkeypatch.setattr(files, "_LINKS_OF_ONE", 3)
     monkeypatch.setattr(files, "_MOST_LINKS", 9)
     mine, others = 900, [10, 11, 12, 13, 14]
-    monkeypatch.setattr(files, "_processes", lambda _: {1001: sorted(others, reverse=True), 33: [mine]})
+
+    def by_user(_: str) -> dict[int, list[int]]:
+        return {1001: sorted(others, reverse=True), 33: [mine]}
+
+    monkeypatch.setattr(files, "_processes", by_user)
     for pid in (*others, mine):
         (root / "proc" / str(pid) / "fd").mkdir(parents=True)
         for number in range(3):
