@@ -162,6 +162,7 @@ async def test_which_process_listens_where(transport: Any) -> None:
     transport.files |= {
         "/proc/7/fd/": f"socket:[{found['127.0.0.1', 8080]}]\nsocket:[{found['::', 80]}]\npipe:[5]\n",
         "/proc/9/fd/": f"/dev/null\npipe:[{found['::', 80]}]\n",
+        **{f"@open{table.path}": transport.files[table.path] for table in sockets.TABLES},
     }
     assert await machine.listening(()) == {}
     assert transport.requests == []
@@ -172,7 +173,7 @@ async def test_which_process_listens_where(transport: Any) -> None:
 
 
 async def test_a_table_of_sockets_that_is_none(transport: Any) -> None:
-    transport.files[sockets.TABLES[0].path] = "what\nis this\n"
+    transport.files[sockets.LISTENING_TABLES[0].path] = "what\nis this\n"
     assert await LinuxMachine(transport, KINDS).listening((7,)) == {}
 
 
