@@ -133,6 +133,9 @@ format: setup ## put the code into the common form
 	@$(PYTHON_BIN)/ruff check --fix-only --quiet .
 	@$(PYTHON_BIN)/ruff format .
 
+deb: ## build the Debian package in build/deb; needs dpkg-dev, debhelper, python3-venv and python3-pip
+	@scripts/deb.sh
+
 clean: ## remove what was made, the environment too
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
