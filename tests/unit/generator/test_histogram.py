@@ -2,6 +2,7 @@
 
 import statistics
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from loadtop.model.histogram import (
     mean,
     merge,
     percentile,
+    percentile_ms,
     sd,
 )
+from loadtop.model.load import Latencies, LoadSample, LoadState
 
 DURATIONS = st.lists(st.integers(0, 2**45) | st.integers(0, 300) | st.integers(900, 1100), max_size=60)
 SOME = st.lists(st.integers(0, 2**40), min_size=1, max_size=200)
@@ -115,3 +118,13 @@ def test_whole_milliseconds_that_were_counted(counts: dict[int, int]) -> None:
     """A count below 1, which only another program can send, counts nothing."""
     values = [1000 * value for value, count in counts.items() for _ in range(count)]
     assert distribution_of_milliseconds(counts) == distribution(values)
+
+
+def test_percentiles_of_a_load_in_ms() -> None:
+    load = LoadSample(1.0, "builtin", LoadState.RUNNING, "closed", 1.0)
+    assert percentile_ms(None, 50.0) is None
+    assert percentile_ms(load, 50.0) is None
+    assert percentile_ms(replace(load, latencies=Latencies(EMPTY)), 50.0) is None
+    timed = replace(load, latencies=Latencies(distribution([1000, 200_000, 300_000])))
+    assert percentile_ms(timed, 0.0) == 1.0
+    assert percentile_ms(timed, 50.0) == pytest.approx(200.0, rel=0.01)
