@@ -13,13 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from loadtop.i18n import Translatable
-from loadtop.model import SERVICE, Distribution, LoadSample, Role
+from loadtop.model import SERVICE, SERVING, Distribution, LoadSample, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import GroupRates, HostRates, PeerRates
-
-SERVERS = (Role.PROXY, Role.WEB, Role.APPLICATION)
-"""The roles whose processes serve a request themselves. What a database or cache does is part of the dependency."""
-
 
 OLD = 2.0
 """A question of a request is no older than the request. Where the mean age is this many times the mean response time,
@@ -131,7 +127,7 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
         return
     yield from _queues(measured, load, host, ms)
     names = {kind.group: kind.name for kind in measured.kinds} | {SERVICE: SERVICE}
-    groups = rates.of_role(*SERVERS)
+    groups = rates.of_role(*SERVING)  # what a database does is a part of the dependency
     for group in groups:
         name = names.get(group.group, group.group)
         if group.cpu is not None:

@@ -14,7 +14,7 @@ queue without order: for a row of a database, any of those that wait may be the 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from loadtop.diagnosis.breakdown import OLD, SERVERS
+from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
 from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_without_order
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
@@ -107,7 +107,7 @@ class Dependencies:
         )
         slower = base is not None and ms > base.factor * base.ms
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
-        calm = all(map(_is_calm, measured.hosts)) or (peer.watched and _computes_little(host, rps, mean_ms))
+        calm = all(map(_is_calm, measured.hosts)) or (_runs_here(host, peer) and _computes_little(host, rps, mean_ms))
         evidence = [
             ("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: open questions / requests at work"),
         ]
@@ -175,10 +175,24 @@ def _is_calm(host: HostView) -> bool:
     return cpu is None or cpu.busy + (cpu.steal or 0.0) < CALM_PCT
 
 
+def _runs_here(host: HostView, peer: PeerRates) -> bool:
+    """Whether the processes of the service are known on the machine that asks it."""
+    if peer.watched:
+        return True
+    if (
+        host.rates is None
+        or host.sample is None
+        or peer.kind not in {group.group for group in host.rates.of_role(*Role)}
+    ):
+        return False
+    place = peer.address.rpartition(":")[0].strip("[]")
+    return peer.address.startswith("/") or place in ("127.0.0.1", "::1", *host.sample.facts.addresses)
+
+
 def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
-    """Whether the processes under test neither run nor wait for a CPU for much of a request: then strangers fill the
-    CPU, and do not slow the service down that is under test as well."""
-    groups = () if host.rates is None else host.rates.of_role(*SERVERS)
+    """Whether servers and services on this machine neither run nor wait for a CPU for much of a request: then strangers
+    fill the CPU, and do not slow the service down."""
+    groups = () if host.rates is None else host.rates.of_role(*Role)
     shares = [None if group.cpu is None or group.wait is None else group.cpu + group.wait for group in groups]
     known = [share for share in shares if share is not None]
     return len(known) == len(shares) and bool(known) and 10.0 * sum(known) / rps < LITTLE_PART * mean_ms

@@ -1,5 +1,6 @@
 """Services and file locks that requests wait for, on composed frames: which of them is the limit, and which is not."""
 
+from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -12,7 +13,7 @@ from loadtop.model.histogram import distribution
 from loadtop.rates.records import CpuShares, PeerRates
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
-from tests.unit.interval import group, host, measured
+from tests.unit.interval import SAMPLE, group, host, measured
 
 READINGS = 5  # of the connections in each interval
 DATABASE = "10.0.0.5:3306"
@@ -178,3 +179,29 @@ def test_strangers_that_fill_the_cpu_matter_only_where_the_server_waits_for_it(
     dependencies.assess(measured(full, load={"latencies": first}, rps=50.0))
     found = dependencies.assess(measured(full, load={"latencies": steady}, rps=50.0))
     assert found["web1"].over is over
+
+
+@pytest.mark.parametrize(
+    ("address", "database_pct", "over"),
+    [
+        ("127.0.0.1:3306", 10.0, True),
+        ("[::1]:3306", 10.0, True),
+        ("10.0.0.7:3306", 10.0, True),
+        ("/run/mysqld/mysqld.sock", 10.0, True),
+        ("127.0.0.1:3306", 220.0, False),
+        ("10.0.0.5:3306", 10.0, False),  # another machine, whose processor may be full
+    ],
+)
+def test_strangers_do_not_slow_a_database_down_that_computes_little(
+    address: str, database_pct: float, over: bool
+) -> None:
+    peer = PeerRates(address, "mysql", 1, 5, 12.0, 11.0, 100.0, 50.0)
+    server = group(10.0, wait=10.0)
+    database = group(database_pct, name="mysql", role=Role.DATABASE, wait=10.0)
+    facts = replace(SAMPLE.facts, addresses=("10.0.0.7",))
+    full = host({"facts": facts}, cpu=CpuShares(99.0, 0, 0, 1.0, 0, 0, 0, 0), peers=(peer,), groups=(server, database))
+    dependencies = Dependencies()
+    first = Latencies(distribution([20_000 * n for n in range(1, 13)]))
+    dependencies.assess(measured(full, load={"latencies": first}, rps=50.0))
+    steady = Latencies(distribution([240_000] * 50))
+    assert dependencies.assess(measured(full, load={"latencies": steady}, rps=50.0))["web1"].over is over
