@@ -1,6 +1,6 @@
 """What the cockpit costs while every number changes, beside htop, top, btop and glances in the same harness.
 
-``python -m benchmarks.cockpit [SECONDS] [SIZE ...]`` shows a made-up feed (one host, at 1 s) in a pseudo-terminal of
+``python -m benchmarks.cockpit [SECONDS] [SIZE ...]`` shows a generated feed (one host, at 1 s) in a pseudo-terminal of
 each size (80x24 120x40 200x60): processor share, bytes per second sent to the terminal, memory, time to the first byte
 painted and from a key to the first byte of the answer. Peers that are not installed are left out (apt install htop btop
 glances); ``--alone`` leaves all of them out. At the end, with ``--load`` only that: the same key of the real command
@@ -21,7 +21,7 @@ from benchmarks.terminal import Terminal
 SIZES = ((80, 24), (120, 40), (200, 60))
 LOADTOP = (sys.executable, "-m", "benchmarks.cockpit", "--show")
 START = (sys.executable, "-m", "loadtop", "--no-record", "http://127.0.0.1:9/")
-"""How long its first paint takes is measured of the real command: the made-up feed is made beforehand."""
+"""How long its first paint takes is measured of the real command: the generated feed is made beforehand."""
 
 PEERS = {
     "htop": (("htop", "-d", "10"), "hh"),

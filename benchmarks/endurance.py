@@ -1,4 +1,4 @@
-"""Whether memory stays flat: six hours of made-up frames through monitor, recorder, totals and cockpit, in minutes.
+"""Whether memory stays flat: six hours of generated frames through monitor, recorder, totals and cockpit, in minutes.
 
 The monitor runs on a clock that is advanced instead of waited for, and the cockpit draws without a terminal. Memory is
 taken ten times, after the garbage was collected; after the first tenth it may not grow by more than :data:`MOST_MB`.
@@ -59,7 +59,7 @@ class MadeTest:
 
 
 class MadeClock(Clock):
-    """Time goes on only while somebody waits for it."""
+    """Time continues only while someone waits for it."""
 
     def __init__(self, test: MadeTest) -> None:
         self._test = test

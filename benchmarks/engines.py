@@ -3,7 +3,7 @@
 An nginx that answers 1 kB from its configuration, on as many processes as there are cores, runs on the same machine and
 has to share it: what is left of the processors is printed too.
 Figures are the medians of the rounds, with the least and the greatest in brackets, and the ratio to the built-in
-generator of the same run. Processor time is that of the engine's own processes for each request (of Locust, as it
+generator of the same run. CPU time is that of the engine's own processes for each request (of Locust, as it
 tells itself), from the first whole interval after the warm-up to the last.
 """
 
@@ -25,7 +25,7 @@ from loadtop.recording.reader import Session
 
 CONCURRENCY = 32
 WARM_S = 2
-"""Java compiles in its first seconds, and Locust does not know its processor time yet."""
+"""Java compiles in its first seconds, and Locust does not know its CPU time yet."""
 
 ENGINES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("built-in", ()),
@@ -38,7 +38,7 @@ ENGINES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``idle`` is percent of all cores, ``cpu_us`` processor time of a request; what was not measured is ``None``."""
+    """``idle`` is percent of all cores, ``cpu_us`` CPU time of a request; what was not measured is ``None``."""
 
     requests_s: float
     idle: float | None
@@ -96,7 +96,7 @@ def _run(words: tuple[str, ...], url: str) -> Result:
 
 
 def _cpu_us(recording: Path) -> float | None:
-    """Processor time of the engine's processes for each request while the load ran; of two intervals at least."""
+    """CPU time of the engine's processes for each request while the load ran; of two intervals at least."""
     with Session(recording) as session:
         loads = [frame.load for frame in session.frames() if frame.load is not None]
     running = [

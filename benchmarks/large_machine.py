@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.large_machine [SECONDS]`` makes a ``/proc`` and ``/sys`` of that size, in which a few hundred
 processes work and every counter grows once a second, and watches it at 1 s in the cockpit: as this machine, and (as
-root on Linux) over a real sshd that sees it as its own. Processor time is that of the whole program, its screen and its
+root on Linux) over a real sshd that sees it as its own. CPU time is that of the whole program, its screen and its
 ssh, in percent of one core; there, of all that belongs to the connection.
 """
 
@@ -47,7 +47,7 @@ class MadeTree:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._draw = random.Random(1)  # noqa: S311 - made-up load, no secret
+        self._draw = random.Random(1)  # noqa: S311 - generated load, no secret
         self._second = 0
 
     def make(self) -> None:
@@ -106,7 +106,7 @@ class MadeTree:
         return f"{pid} ({name}) S {parent} 1 1 0 -1 4194304 9 9 9 9 {times} 99 5000 184 0 0 0\n"
 
     def _write(self, name: str, text: str) -> None:
-        """At once: nobody reads half a file of the kernel."""
+        """At once: no one reads half a file of the kernel."""
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         new = self._root / "new"

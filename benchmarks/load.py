@@ -5,7 +5,7 @@ With ``--server return --workers 2`` two workers are measured, beside tools that
 Every round runs every tool once, in an order that turns with the rounds, against the same server. What is printed is
 the median of the ratios to the same round's ab, so that a machine that is slower for a while slows both; and in
 brackets the least and the greatest ratio. Goals are those of the project: with keep-alive on 1 kB at most 1.15 times
-ab's processor time per request and at least 0.95 times its requests/s, without keep-alive at least 0.9 times.
+ab's CPU time per request and at least 0.95 times its requests/s, without keep-alive at least 0.9 times.
 """
 
 import argparse

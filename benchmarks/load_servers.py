@@ -71,7 +71,7 @@ MaxSpareThreads 128
 @contextlib.contextmanager
 def server(name: str) -> Generator[str]:
     """Run ``nginx``, ``return`` or ``apache``; the URL of its pages, ending in a slash. ``SystemExit`` where it is
-    missing, and where the benchmark is told to end: nothing of it stays."""
+    missing, and where the benchmark is reported to end: nothing of it stays."""
     with _orderly_end(), tempfile.TemporaryDirectory(prefix="loadtop-bench-") as place:
         directory = Path(place)
         directory.chmod(0o755)
@@ -100,7 +100,7 @@ def server(name: str) -> Generator[str]:
 
 @contextlib.contextmanager
 def _orderly_end() -> Generator[None]:
-    """Signals that would end this process at once end it as an exit does, unless somebody else hears them."""
+    """Signals that would end this process at once end it as an exit does, unless someone else hears them."""
     heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
     for number in heard:
         signal.signal(number, _exit)

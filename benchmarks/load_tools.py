@@ -1,4 +1,4 @@
-"""Load tools, run once with the same number of connections: requests/s, their own processor time, memory, latency."""
+"""Load tools, run once with the same number of connections: requests/s, their own CPU time, memory, latency."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool did. Processor time is that of its whole processes, starting included; percentiles are in ms."""
+    """What a tool did. CPU time is that of its whole processes, starting included; percentiles are in ms."""
 
     requests_s: float
     cpu_us: float

@@ -70,7 +70,7 @@ class MadeHost:
     def __init__(self, name: str, role: str, *, cores: int, httpd: int, seed: int) -> None:
         self.name = name
         self.role = role
-        self._random = random.Random(seed)  # noqa: S311 - made-up load, no secret
+        self._random = random.Random(seed)  # noqa: S311 - generated load, no secret
         self._facts = HostFacts(
             name, "local" if role == "generator" else f"ssh://{name}", "Linux", "6.1.0-18-amd64", cores, 8_152_440
         )
@@ -284,7 +284,7 @@ def made_frames(hosts: int, rps: int) -> Iterator[Frame]:
         MadeHost(name, role, cores=cores, httpd=httpd, seed=n)
         for n, (name, role, cores, httpd) in enumerate(kinds[:hosts])
     ]
-    draw = random.Random(7)  # noqa: S311 - made-up load, no secret
+    draw = random.Random(7)  # noqa: S311 - generated load, no secret
     shapes = [_latencies(draw, rps) for _ in range(60)]
     requests = 0
     number = 0

@@ -1,4 +1,4 @@
-"""What a recording costs: bytes and processor time per frame, and how long opening, jumping and reading take.
+"""What a recording costs: bytes and CPU time per frame, and how long opening, jumping and reading take.
 
 The frames are made, not measured: a generator, a proxy, two web servers with 64 httpd processes each and a database.
 ``--hours 24`` makes the recording of a whole day (a quarter of an hour's work); with ``--keep FILE`` it stays, and is

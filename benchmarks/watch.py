@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.watch [SECONDS [HOSTS]]``. There: a real sshd and a real Apache prefork with 64 processes that
 serve some requests all the while. Here: this machine and HOSTS - 1 more sshds that see processes of their own. Costs
-are processor time of all processes that take part (from /proc/PID/schedstat, in ns, and of those that have ended from
+are CPU time of all processes that take part (from /proc/PID/schedstat, in ns, and of those that have ended from
 the parent's counters), in percent of one core.
 """
 
@@ -188,7 +188,7 @@ def processes_below(pid: int) -> list[int]:
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
-    """Seconds of processor time that processes and their ended children took."""
+    """Seconds of CPU time that processes and their ended children took."""
     spent = 0.0
     for pid in pids:
         with contextlib.suppress(OSError, IndexError):

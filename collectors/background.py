@@ -1,7 +1,7 @@
 """What is looked for and asked for beside samples, each in a task of its own: servers, and their status pages.
 
 A silent server delays nothing else. A page that has not come within the time-out is reported as silence and waited for
-until :data:`PATIENCE` times that: where every worker is busy it comes when one is free. Asking anew each second would
+until :data:`PATIENCE` times that: where every worker is busy it comes when one is free. Asking again each second would
 add a request a second to a queue that is too long already.
 """
 

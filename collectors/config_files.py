@@ -201,7 +201,7 @@ def entries(directory: str, listing: str | Missing, most: int = MOST_ENTRIES) ->
 @dataclass(frozen=True, slots=True)
 class View:
     """A machine as a process sees it: files by the paths that it would use, and its ``command`` line (empty where that
-    may not be read). ``root`` goes before its paths to read them from outside. The ports and addresses of a process
+    cannot be read). ``root`` goes before its paths to read them from outside. The ports and addresses of a process
     with its ``own_network`` mean nothing here. One that is ``foreign`` belongs neither to root nor to the user who
     watches: it names no file that would be read."""
 

@@ -59,7 +59,7 @@ _REASONS: dict[str, Translatable] = {  # what the C library says of an error, in
     "No such process": "the process has ended",
     "Operation not supported": UNSUPPORTED,
     "Not supported": UNSUPPORTED,
-    NO_REGULAR_FILE: NO_REGULAR_FILE,  # ours, also on a far machine
+    NO_REGULAR_FILE: NO_REGULAR_FILE,  # ours, also on a remote host
     FOREIGN_PROCESS: FOREIGN_PROCESS,
 }
 
@@ -93,7 +93,7 @@ def lines_of(text: str | Missing | None) -> list[str]:
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """So many files or directories at once that a far machine answers within its limits of time and size."""
+    """So many files or directories at once that a remote host answers within its limits of time and size."""
     return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
 
 
@@ -168,7 +168,7 @@ def without_credentials(url: str) -> str:
 
 
 def page_url(url: str, path: str, key: str = "", without: Collection[str] = ()) -> str:
-    """The URL of a status page: with the usual path where it has none, and with a key in its query in place of others.
+    """The URL of a status page: with the usual path where it has none, and with a key in its query instead of others.
     Anything but a URL is given back: fetching it says so."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
@@ -262,7 +262,7 @@ class Machine(Texts, Connection, Protocol):
         ...
 
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
-        """Where each of these processes listens; without those that listen nowhere, or where that may not be read."""
+        """Where each of these processes listens; without those that listen nowhere, or where that cannot be read."""
         ...
 
     def follow(self, path: str) -> None:

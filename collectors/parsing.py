@@ -1,4 +1,4 @@
-"""Numbers, names and tables in the texts of kernels, servers and far machines. All of them pass through here, because
+"""Numbers, names and tables in the texts of kernels, servers and remote hosts. All of them pass through here, because
 each can be made up: a number has ASCII digits and a range, a name a length, a table so many lines. They raise
 :class:`ParseError` and nothing else.
 """
@@ -10,7 +10,7 @@ from itertools import islice
 from collectors.errors import ParseError
 
 LONGEST_NAME = 64  # of a process, a device, an interface: Linux has none that is longer
-LONGEST_TEXT = 200  # of what a server says of itself: its version, its pools
+LONGEST_TEXT = 200  # of what a server says by itself: its version, its pools
 MOST_LINES = 20_000  # of a table
 MOST_DEVICES = 1000  # disks, interfaces, listening ports
 MOST_CORES = 4096
@@ -28,7 +28,7 @@ def excerpt(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Text of a far machine as a message may quote it: on one line, without control characters."""
+    """Text of a remote host as a message may quote it: on one line, without control characters."""
     return _CONTROL.sub(" ", text).strip()
 
 

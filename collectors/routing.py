@@ -61,7 +61,7 @@ def reached(routes: Iterable[Route], entry: Place, port: int) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Where on its machine a proxy sends requests; ``unknown``: servers, as configured, whose place cannot be told."""
+    """Where on its machine a proxy sends requests; ``unknown``: servers, as configured, whose place is unknown."""
 
     endpoints: frozenset[Endpoint] = frozenset()
     unknown: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class Router:
         return Backends(frozenset(found), tuple(unknown))
 
     async def _here(self, place: Place, own: frozenset[str]) -> frozenset[Place] | None:
-        """The same as places of this machine, none if it is another's; ``None`` where that cannot be told."""
+        """The same as places of this machine, none if it is another's; ``None`` where that is unknown."""
         if place.socket:
             return frozenset((Place(socket=place.socket),))
         if not place.port:

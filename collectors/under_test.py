@@ -149,7 +149,7 @@ class UnderTest:
             self._looked.set()
 
     async def _locate(self, servers: Mapping[int, Server]) -> None:
-        """Learn where servers listen, from their configuration where their sockets may not be read."""
+        """Learn where servers listen, from their configuration where their sockets cannot be read."""
         places = await self._machine.listening([pid for pid, server in servers.items() if not server.own_network])
         for pid, server in servers.items():
             if not server.own_network:
@@ -260,7 +260,7 @@ def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str
 
 
 def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message | None:
-    """``unknown`` are servers of the proxy before them whose place cannot be told."""
+    """``unknown`` are servers of the proxy before them whose place is unknown."""
     hidden = sum(not server.endpoints and not server.own_network for server in servers.values())
     if len(servers) < 2 or not (hidden or unknown):
         return None

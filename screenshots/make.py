@@ -20,7 +20,7 @@ from screenshots.runs import RUNS
 
 
 def main() -> int:
-    """Make the pictures of all runs anew, or of those that are named; 1 where a server is missing."""
+    """Make the pictures of all runs again, or of those that are named; 1 where a server is missing."""
     asked = sys.argv[1:] or list(RUNS)
     if unknown := [name for name in asked if name not in RUNS]:
         raise SystemExit(f"no run is called {', '.join(unknown)}: there are {', '.join(RUNS)}")

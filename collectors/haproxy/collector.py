@@ -1,6 +1,6 @@
 """The HAProxies of one machine: their statistics, from the socket or page that their configuration names.
 
-Where it may not be read, the usual sockets are tried, and the usual page on the ports on which HAProxy listens.
+Where it cannot be read, the usual sockets are tried, and the usual page on the ports on which HAProxy listens.
 Source: HAProxy's management guide, section 9.1: a table of comma-separated values whose head begins with ``# pxname``,
 columns are found by name, every line ends in a comma. A line is a frontend, a backend, a server of one, or a listening
 socket (type 3), which is left out: its frontend counts it too.

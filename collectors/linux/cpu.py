@@ -1,4 +1,4 @@
-"""Processor time and tasks from /proc/stat, load averages from /proc/loadavg.
+"""CPU time and tasks from /proc/stat, load averages from /proc/loadavg.
 
 Source: Linux, Documentation/filesystems/proc.rst. Columns of /proc/stat were added over time (steal in 2.6.11, guest in
 2.6.24, guest_nice in 2.6.33): those that a kernel does not print are ``None``. Who reads these files is always one of
@@ -21,7 +21,7 @@ _TASKS = ("procs_running", "procs_blocked", "ctxt", "processes")
 
 
 def parse(stat: str) -> Cpu:
-    """Processor time since boot in ticks; needs the line of all cores together."""
+    """CPU time since boot in ticks; needs the line of all cores together."""
     total: CpuTimes | None = None
     cores: dict[int, Core] = {}
     lines = (line for line in complete_lines(stat) if line.startswith("cpu"))

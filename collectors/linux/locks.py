@@ -1,4 +1,4 @@
-"""File locks that somebody waits for, from /proc/locks (Linux, fs/locks.c, ``lock_get_status``).
+"""File locks that someone waits for, from /proc/locks (Linux, fs/locks.c, ``lock_get_status``).
 
 ``1: FLOCK  ADVISORY  WRITE 26171 fe:00:9977858 0 EOF`` is a lock: kind, holder, device and inode, range. The rows of
 those that wait for it follow, with ``->`` before the kind. Every user may read the file; locks of processes that

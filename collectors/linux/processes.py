@@ -75,7 +75,7 @@ def parse_waits(schedstats: str) -> dict[int, int]:
 @dataclass(slots=True)
 class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
-    ``ticks_s`` its processor time per second between its last two readings, ``waits`` how long each thread waited for a
+    ``ticks_s`` its CPU time per second between its last two readings, ``waits`` how long each thread waited for a
     processor, ``row`` what is reported of it until something of that changes."""
 
     source: str | ProcessStat

@@ -102,7 +102,7 @@ def parse_table(table: str) -> tuple[ListeningSocket, ...]:
 
 
 def has_connections(table: str, ports: Iterable[int]) -> bool:
-    """Whether somebody is connected to one of these ports of this machine."""
+    """Whether someone is connected to one of these ports of this machine."""
     ends = tuple(f":{port:04X}" for port in ports)
     return any(words[3] == _ESTABLISHED and words[1].endswith(ends) for words in _sockets(table))
 

@@ -131,7 +131,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         for config in configs[:_MOST_POOLS]:
             same = left.pop(config.url, None)
             if same is not None:
-                # Asked anew, a full pool would have one more request in its queue, also when that is given up.
+                # Asked again, a full pool would have one more request in its queue, also when that is given up.
                 pools.append(_Pool(config, same.page))
                 continue
             url, problem = await self._url_of(config)
@@ -143,7 +143,7 @@ class FpmCollector(ServerCollector[FpmPool]):
                 await pool.page.close()
 
     async def _guessed(self, servers: tuple[int, ...]) -> tuple[PoolConfig, ...]:
-        """Pools whose configuration may not be read: by the ports and sockets on which their masters listen."""
+        """Pools whose configuration cannot be read: by the ports and sockets on which their masters listen."""
         addresses: dict[str, None] = {}
         near = [pid for pid in servers if not (await view_of(self.machine, pid)).own_network]
         for places in (await self.machine.listening(near)).values():

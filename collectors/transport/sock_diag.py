@@ -110,7 +110,7 @@ def open_sockets(table: str, limit: int, ports: Collection[int] = ()) -> str:
 
 
 def listening_ports() -> frozenset[int]:
-    """The TCP ports on which somebody listens. Raises ``OSError`` as :func:`listeners` does."""
+    """The TCP ports on which someone listens. Raises ``OSError`` as :func:`listeners` does."""
     return frozenset(int.from_bytes(each.port, "big") for family in FAMILIES for each in _dump(family, _LISTEN))
 
 

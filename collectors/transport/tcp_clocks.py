@@ -160,7 +160,7 @@ class TcpClocks:
 
 
 def is_open(each: sock_diag.Connection) -> bool:
-    """Whether a question is open. The first one may be sent in the very tick in which the connection was made, which
+    """Whether a request is pending. The first one may be sent in the very tick in which the connection was made, which
     is what both clocks show then."""
     if not each.segments_in:
         return 0 < each.segments_out < ONE_WAY_SEGMENTS

@@ -16,7 +16,7 @@ _ATTRIBUTE = struct.Struct("=HH")
 _ESTABLISHED, _LISTEN = 1, 10
 _NAME, _PEER, _USER = 0, 2, 7
 _ASK_NAME, _ASK_PEER, _ASK_USER = 1 << 0, 1 << 2, 1 << 6  # the user came with Linux 5.3
-_NOBODY = 2**32 - 1  # in place of a user who is not told
+_NOBODY = 2**32 - 1  # instead of a user who is not told
 
 
 class Connection(NamedTuple):

@@ -30,7 +30,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 CGROUP = "loadtop-experiments"
 
 PAGES = {
-    # About 1.4 ms of computing and 1 ms of waiting for something else: one worker alone leaves processor time free.
+    # About 1.4 ms of computing and 1 ms of waiting for something else: one worker alone leaves CPU time free.
     "simple.php": """<?php usleep(1000);
 for ($until = hrtime(true) + 1.4e6; hrtime(true) < $until;) { sqrt(2); }
 echo 'x';""",
@@ -42,7 +42,7 @@ for ($pass = 0; $pass < 3; $pass++) {
 }
 echo strlen($text);""",
     "sleep.php": "<?php sleep(1); echo 'slept';",
-    # An application with 24 places: whoever finds none free is sent away with 503, as a full session pool does.
+    # An application with 24 places: anyone who finds none free is sent away with 503, as a full session pool does.
     "places.php": """<?php
 for ($place = 0; $place < 24; $place++) {
     $lock = fopen(sys_get_temp_dir() . "/loadtop-place-$place", 'c');

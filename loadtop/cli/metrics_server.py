@@ -1,4 +1,4 @@
-"""``--openmetrics``: serves the newest snapshot to whoever scrapes it, while a test runs."""
+"""``--openmetrics``: serves the newest snapshot to anyone who scrapes it, while a test runs."""
 
 import asyncio
 import contextlib

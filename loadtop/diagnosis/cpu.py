@@ -221,7 +221,7 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
 
 def _bound_to_a_core(rates: HostRates, delivered: float) -> int:
     """How many processes of the web server seem to be bound to one core, of which a part is ``delivered``; 0 where
-    somebody else may fill it."""
+    someone else may fill it."""
     servers = rates.of_role(*SERVING)
     names = {group.group for group in servers}
     together = sum(group.cpu or 0.0 for group in servers)

@@ -25,20 +25,20 @@ from loadtop.model.server import ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
-MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests at work with an open question there; our own
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests at work with an pending request there; our own
 SLOWER, SLOWER_CLEAR = 1.7, 1.4  # this many times the time when few ask; our own, as for ``waiting``
-FEWER = 1.5  # this many times fewer connections of the load, and open questions, are clearly fewer; our own
+FEWER = 1.5  # this many times fewer connections of the load, and pending requests, are clearly fewer; our own
 PER_QUESTION = 3.0
 """Without such intervals: a serialised service with N open questions takes N times its least time. A third of that must
 be seen, because the least time of a whole request holds more than the service; our own."""
 
 EVENLY = 1.0  # times the time there: the 5th and the 95th percentile of all requests must be no further apart; our own
 LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
-LEAST_QUESTIONS = 1.5  # open questions that are a queue; our own
+LEAST_QUESTIONS = 1.5  # pending requests that are a queue; our own
 CALM_PCT = 75.0  # percent of the CPU above which everything slows down; our own, as for ``waiting``
 LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
 ENOUGH = 5  # requests in an interval whose times say something; our own
-LOCKED_PART = 0.5  # of the open questions that wait for locks in the service; our own
+LOCKED_PART = 0.5  # of the pending requests that wait for locks in the service; our own
 LEVELS = 64  # numbers of connections of the load that are remembered of a service
 MOST_SERVICES = 256
 
@@ -65,7 +65,7 @@ class _Base(NamedTuple):
 
 class Dependencies:
     """Remembers how long requests spent with each service, by the number of connections of a closed load. Numbers of
-    open questions are no level: they are measured together with the time, with the same error. Bounded."""
+    pending requests are no level: they are measured together with the time, with the same error. Bounded."""
 
     def __init__(self) -> None:
         self._least = LeastTime()
@@ -84,7 +84,7 @@ class Dependencies:
         for host in measured.hosts:
             known = [each for peer in _peers(host) if (each := self._of_peer(measured, host, peer, load, rates.rps))]
             if known:
-                # Whoever asks waits too while the one who is asked asks on: the furthest is the cause.
+                # Anyone who asks waits too while the one who is asked asks on: the furthest is the cause.
                 _, _, found[host.name] = max(known, key=lambda each: (each[2].over, *each[:2]))
         return found
 

@@ -25,7 +25,7 @@ TRIMMED = 0.2  # the part of the intervals that is left out at either end, where
 STRANGER_PCT = 85.0  # percent of a core: what takes less may well work for the server, as a database does
 
 LEAST_USED = 0.03  # the part of a resource that must be used for its demand to be measured at all
-FARTHEST = 10.0  # times the present throughput beyond which nothing is foretold
+FARTHEST = 10.0  # times the present throughput beyond which nothing is predicted
 ERRORS_PCT = 5.0  # failed requests cost something else than good ones
 
 MODEL_ERROR, CPU_ERROR = 0.08, 0.20

@@ -24,7 +24,7 @@ AVAILABLE_PCT, GROUP_PCT = 10.0, 90.0
 REFAULTS_S = 500.0
 """Pages/s that were soon wanted again, or reclaimed by a task in need; our own, after node-mixin's 500 faults/s."""
 
-USABLE = 0.8  # part of the free memory for more workers: the rest is for the page cache and everybody else
+USABLE = 0.8  # part of the free memory for more workers: the rest is for the page cache and everyone else
 
 MUCH_ROOM = 20  # times the present number from which a number that memory allows is no help any more
 

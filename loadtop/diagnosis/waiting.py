@@ -1,7 +1,7 @@
-"""Requests that queue for something nobody watches: a database, a lock, a server behind the server.
+"""Requests that queue for something no one watches: a database, a lock, a server behind the server.
 
 Little's law (L = X * R) splits the requests in flight: X * R0 of them are being served, where R0 is what a request
-takes when nobody is before it; the rest wait. R0 is the least time seen while few were in flight, as at the beginning
+takes when no one is before it; the rest wait. R0 is the least time seen while few were in flight, as at the beginning
 of every closed load. Where *every* request takes several times R0, they wait for one another; where only some do, the
 pages differ. A lock is not fair: a request in eight may find it free. So a tenth may be fast where the times of the
 others lie far apart, as those of a queue do, while pages that differ come in clusters.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from loadtop.i18n.outside import printable, without_escape_sequences
 
 MAX_LINE = 4096  # characters of a line; the rest is left out
-FLUSH_S = 0.2  # a line without an end is passed on after this time without more output: it may be a prompt
+FLUSH_S = 0.2  # a line without end is passed on after this time without more output: it may be a prompt
 _LINE_END = re.compile(r"[\r\n]")
 
 
@@ -23,7 +23,7 @@ class LineSplitter:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
-        self._cut = False  # whether the line that goes on was too long
+        self._cut = False  # whether the line that continues was too long
 
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that are complete now, without blank ones."""

@@ -200,7 +200,7 @@ class TlsOptions:
 class Plan:
     """A whole load. ``timeout_s`` is for one request, from its start (connecting included) to the last byte.
 
-    ``any_length`` accepts bodies of differing length; ``keep_going`` goes on when the server cannot be reached any
+    ``any_length`` accepts bodies of differing length; ``keep_going`` continues when the server cannot be reached any
     more. The first ``warmup_s`` seconds are left out of every counter. ``bind`` is a local address; ``socket_buffer``
     is the size of send and receive buffers in bytes. ``more_workers`` adds worker processes while one is busy and
     cores are idle. ``verbosity`` is ab's -v: from 2 on, requests and responses are printed. ``traceparent`` sends a

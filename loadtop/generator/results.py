@@ -94,7 +94,7 @@ class Results:
     ) -> str:
         """Count a whole response. ``parser`` is None if its head was recognised; ``extra``: more data followed it.
 
-        Return its kind of failure, or an empty text. Of responses with a learnt head only the first is told.
+        Return its kind of failure, or an empty text. Of responses with a learnt head only the first is reported.
         """
         self._any_response = True
         self.silent_closes = 0

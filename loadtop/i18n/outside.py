@@ -1,4 +1,4 @@
-"""Texts from outside (servers, far machines, other programs, foreign files): made safe where they are shown.
+"""Texts from outside (servers, remote hosts, other programs, foreign files): made safe where they are shown.
 
 A parser cuts what it takes, so that nothing behind it handles a text of a megabyte. What is shown goes through
 :func:`plain`, or :func:`printable` where line ends stay. Regular expressions over such texts have bounded quantifiers

@@ -8,7 +8,7 @@ from loadtop.i18n import Text
 from loadtop.model.server import ServerReading
 from loadtop.model.waits import FileLock, Peers
 
-USER_HZ = 100  # ticks per second in which processor time is kept: Linux's on all common architectures
+USER_HZ = 100  # ticks per second in which CPU time is kept: Linux's on all common architectures
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """Processor time since boot, in ticks of 1/USER_HZ s. As on Linux, ``user`` contains ``guest`` and ``nice``
+    """CPU time since boot, in ticks of 1/USER_HZ s. As on Linux, ``user`` contains ``guest`` and ``nice``
     contains ``guest_nice``. ``None``: the system does not tell."""
 
     user: int

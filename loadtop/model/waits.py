@@ -9,7 +9,7 @@ class Peer:
 
     ``kind`` names the service where it is recognised (``http``, ``ldap``, ...). ``depth`` is 1 where the processes at
     the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
-    and those on which data was sent later than received: a question is open. ``age_ms`` sums up how long ago each of
+    and those on which data was sent later than received: a request is pending. ``age_ms`` sums up how long ago each of
     these was sent, ``segments`` the data segments that were sent (a question usually is one). ``watched``: the
     processes that answer are under test themselves, as a service of no known kind. ``by_connection``: at a unix socket,
     whose address is its path. The kernel has no clocks there: a connection counts as a question from its beginning to

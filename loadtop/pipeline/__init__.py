@@ -1,1 +1,1 @@
-"""From samples to one snapshot per interval, and to whoever takes it."""
+"""From samples to one snapshot per interval, and to anyone who takes it."""

@@ -1,4 +1,4 @@
-"""Tasks that nobody awaits: an exception that ends one goes to the event loop's exception handler, not nowhere.
+"""Tasks that no one awaits: an exception that ends one goes to the event loop's exception handler, not nowhere.
 
 The handler of the process decides what that means: the monitor ends the load with a problem, a worker exits. Exceptions
 of callbacks and of protocols reach the same handler.
@@ -32,7 +32,7 @@ def _pass_on(task: asyncio.Task[None]) -> None:
 def mistake(context: Mapping[str, Any]) -> BaseException | None:
     """Return the exception that an exception handler got if it is one of our own code: of a callback, of a protocol, or
     of a task that :func:`background` started. A transport that reports an error of the network is no mistake, nor is a
-    future whose result nobody wanted any more."""
+    future whose result no one wanted any more."""
     error: BaseException | None = context.get("exception")
     ours = "handle" in context or "task" in context or ("protocol" in context and not isinstance(error, OSError))
     return error if ours else None

@@ -26,7 +26,7 @@ class SetRate:
 
 @dataclass(frozen=True, slots=True)
 class StopLoad:
-    """End the load now; watching goes on."""
+    """End the load now; watching continues."""
 
 
 @dataclass(frozen=True, slots=True)

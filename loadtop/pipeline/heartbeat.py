@@ -1,4 +1,4 @@
-"""Heartbeats: a load goes on only while the process that watches it does.
+"""Heartbeats: a load continues only while the process that watches it does.
 
 Workers, guards and scripts that hear nothing for :data:`SILENCE_S` pause the load, because loadtop was suspended or
 hangs; the next heartbeat resumes it. When loadtop ends, their standard input ends, and so do they.

@@ -1,7 +1,7 @@
 """From two samples to rates: the only place where a counter becomes a rate. Pure functions.
 
 The first sample of anything has no rate, nor has a counter that went backwards (reboot, restart, torn read): both are
-``None``, which is not 0. Shares of processor time are percent of all the time that passed on the cores concerned.
+``None``, which is not 0. Shares of CPU time are percent of all the time that passed on the cores concerned.
 """
 
 from collections.abc import Callable, Iterable
@@ -114,7 +114,7 @@ def pressure_shares(before: model.Pressure, now: model.Pressure, seconds: float)
 
 
 def load_rates(before: model.LoadSample, now: model.LoadSample) -> records.LoadRates | None:
-    """The load's rates; ``None`` where no time passed or the counters began anew (the end of the warm-up)."""
+    """The load's rates; ``None`` where no time passed or the counters began again (the end of the warm-up)."""
     seconds = now.at - before.at
     warmed_up = before.state is LoadState.WARMUP and now.state is not LoadState.WARMUP
     fell = before.requests is not None and now.requests is not None and now.requests < before.requests
@@ -299,7 +299,7 @@ def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: fl
 def _waiting(
     peers: tuple[records.PeerRates, ...], groups: Iterable[records.GroupRates], locks: Iterable[model.FileLock]
 ) -> tuple[records.PeerRates, ...]:
-    """The peers, with the connections to unix sockets on which somebody waits. While a process computes, waits for a
+    """The peers, with the connections to unix sockets on which someone waits. While a process computes, waits for a
     lock or asks another service, it does not wait on its connection. Several connections share what is left."""
     connected = sum(peer.questions for peer in peers if peer.by_connection)
     if not connected:

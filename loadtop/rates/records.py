@@ -184,7 +184,7 @@ class PeerRates:
     """A service that the processes under test ask; address, kind, depth, ``watched`` and
     ``by_connection`` are those of :class:`loadtop.model.Peer`.
 
-    ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the open questions
+    ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the pending requests
     (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes
     several counts as several, and one on a connection that opened and closed between two readings is missed. ``None``:
     so many are missed that the rate would mislead. ``host`` is the other machine of the watched ones that has this

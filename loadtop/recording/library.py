@@ -17,7 +17,7 @@ from loadtop.recording.state import directory
 SUFFIX = ".loadtop"
 
 SHARED_FIRST, SHARED_SIZE = 0x40000002, 510
-"""The bytes that everybody who has an SQLite database open holds a lock on (https://www.sqlite.org/src, os.h)."""
+"""The bytes that everyone who has an SQLite database open holds a lock on (https://www.sqlite.org/src, os.h)."""
 
 _AGE = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*([smhdw])", re.ASCII)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}

@@ -207,7 +207,7 @@ class Recorder:
                 with suppress(ArithmeticError, ValueError):  # figures beyond all measure: reports read the frames
                     writer.add_result(self._result())
         except Exception as error:
-            # A mistake of this program: the test goes on, and says so at its end.
+            # A mistake of this program: the test continues, and says so at its end.
             self.problem = f"the recording to {self.path} broke off: {error!r}"
         finally:
             writer.close()

@@ -1,6 +1,6 @@
 """The user's state directory, and the key in it by which totals of this user's own recordings are known.
 
-Reports take the totals of a recording as they are, so those that somebody else put there could say anything. A
+Reports take the totals of a recording as they are, so those that someone else put there could say anything. A
 recording from elsewhere has none that this key signed: its frames are added up again.
 """
 

@@ -43,7 +43,7 @@ class Table:
 
 
 def model_of(load: Mapping[str, Any]) -> str:
-    """The load model in words; one that a made-up recording names stays as it is."""
+    """The load model in words; one that a generated recording names stays as it is."""
     model: str = load["model"]
     return tr(MODELS.get(model, model))
 

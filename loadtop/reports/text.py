@@ -222,7 +222,7 @@ def _host(host: Json) -> list[str]:
 
 
 def _dependencies(peers: Sequence[Json]) -> list[str]:
-    """The services that are asked, those with the most open questions first."""
+    """The services that are asked, those with the most pending requests first."""
     template = (
         "  asks     {service}{address}  open {questions} of {connections} connections  {exchanges}/s  {ms} ms each"
     )
@@ -251,5 +251,5 @@ def _megabytes(statistic: Json | None) -> str:
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
     """The text in lines of at most so many columns; between Japanese characters a line may end anywhere. Names and
-    options, which somebody may copy, stay whole."""
+    options, which someone may copy, stay whole."""
     return [f"{indent}{line.strip()}" for line in folded(text, cells - len(indent)) if line]

@@ -93,7 +93,7 @@ def test_a_plan_of_the_user(apache: ApacheFactory, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("mark")
-def test_answers_and_errors_are_told_apart(apache: ApacheFactory) -> None:
+def test_answers_and_errors_are_distinguished(apache: ApacheFactory) -> None:
     server = apache(workers=12)
     done = loadtop("--engine", "jmeter", "-n", "20", "--json", "-", server.url, f"{server.url}none.html")
     load, logged = summary_of(done.stdout)["load"], server.logged()
@@ -137,12 +137,12 @@ def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: 
         assert summary_of(out)["load"]["requests"] > 0
 
 
-def test_a_lost_machine_is_reported_and_the_rest_goes_on(apache: ApacheFactory, remote_place: str, mark: str) -> None:
+def test_a_lost_machine_is_reported_and_the_rest_continues(apache: ApacheFactory, remote_place: str, mark: str) -> None:
     server = apache(workers=12)
     words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
     with started("--json", "-", "--engine", "jmeter", "-t", "8", "-c", "4", *words) as program:
         assert program.stderr is not None
-        assert any("c=4" in line for line in program.stderr)  # it has begun on both
+        assert any("c=4" in line for line in program.stderr)  # it has started on both
         java = live_processes(mark, "java", "ApacheJMeter.jar")
         os.kill(java[0], signal.SIGKILL)
         killed = time.monotonic()

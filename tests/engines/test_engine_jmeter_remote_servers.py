@@ -158,7 +158,7 @@ def test_two_servers_share_the_load(setup: Setup) -> None:
     ]
 
 
-def test_lost_servers_are_reported_and_the_rest_goes_on(setup: Setup) -> None:
+def test_lost_servers_are_reported_and_the_rest_continues(setup: Setup) -> None:
     with started("--json", "-", *setup.remote, "-t", "20", "-c", "4", setup.url) as program:
 
         def told(text: str, since: float) -> bool:

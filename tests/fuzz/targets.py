@@ -1,7 +1,7 @@
 """Every parser of data from outside, as a fuzzer drives it.
 
 A target takes any bytes. It may raise the errors that its parser documents, which are ``refused`` here, and nothing
-else. It may take :data:`MOST_S` of processor time, however the bytes are chosen. Where something must hold of what is
+else. It may take :data:`MOST_S` of CPU time, however the bytes are chosen. Where something must hold of what is
 parsed, the target asserts it.
 """
 

@@ -46,18 +46,18 @@ def of_the_file() -> Iterator[contextlib.ExitStack]:
 
 @pytest.fixture(scope="module")
 def web(of_the_file: contextlib.ExitStack) -> Apache:
-    """An Apache with a page of 1000 bytes, for tests that only need something to load. Its log is everybody's."""
+    """An Apache with a page of 1000 bytes, for tests that only need something to load. Its log is everyone's."""
     return ApacheFactory(of_the_file, FpmFactory(of_the_file))(pages={"index.html": "x" * 1000})
 
 
 @pytest.fixture(scope="module")
 def waiting(of_the_file: contextlib.ExitStack) -> Apache:
-    """An Apache whose ``page.php`` takes 100 ms, with six workers. Its log is everybody's."""
+    """An Apache whose ``page.php`` takes 100 ms, with six workers. Its log is everyone's."""
     factory = ApacheFactory(of_the_file, FpmFactory(of_the_file))
     return factory(mpm="prefork", php="mod", workers=6, pages={"page.php": "<?php usleep(100000); echo 'waited';"})
 
 
 @pytest.fixture(scope="module")
 def machine(of_the_file: contextlib.ExitStack) -> Sshd:
-    """A far machine. A test that changes it, or looks at what all its connections run there, starts its own."""
+    """A remote host. A test that changes it, or looks at what all its connections run there, starts its own."""
     return SshdFactory(of_the_file)()

@@ -111,7 +111,7 @@ def hello(of_the_file: ExitStack) -> Apache:
 
 @pytest.mark.parametrize("level", ["0", "1", "2", "3", "4"])
 @pytest.mark.parametrize("page", ["index.html", "nothing"])
-def test_what_is_told_of_requests_and_responses(hello: Apache, level: str, page: str) -> None:
+def test_what_is_reported_of_requests_and_responses(hello: Apache, level: str, page: str) -> None:
     ours, theirs = both_told(hello.url + page, level)
     assert ours == theirs
     assert ours.count("LOG: header received:") == (3 if int(level) >= 2 else 0)
@@ -128,7 +128,7 @@ def both_told(url: str, level: str) -> tuple[list[str], list[str]]:
     return header.sub("", told).split("\n"), header.sub("", tells).replace("HTTP/1.0", "HTTP/1.1").split("\n")
 
 
-def test_no_secret_is_told(web: Apache) -> None:
+def test_no_secret_is_reported(web: Apache) -> None:
     secrets = ("-A", f"me:{SECRET}", "-C", f"session={SECRET}", "-H", f"Proxy-Authorization: {SECRET}")
     told = loadtop("-q", "--no-record", "-v", "4", "-n", "2", *secrets, web.url).stdout
     assert SECRET not in told

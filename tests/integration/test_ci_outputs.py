@@ -81,7 +81,7 @@ def page(url: str) -> str:
         return ""
 
 
-def test_a_port_that_is_taken_is_said_before_anything_is_sent() -> None:
+def test_a_port_that_is_taken_is_reported_before_anything_is_sent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = loadtop("-n", "1", "--openmetrics", str(port), "http://127.0.0.1:9/")

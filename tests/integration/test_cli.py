@@ -129,7 +129,7 @@ class TestTroubles:
         assert not recording.exists()
         assert not list(state.glob("*.loadtop*"))
 
-    def test_a_load_that_goes_on_without_a_connection_has_a_report(self) -> None:
+    def test_a_load_that_continues_without_a_connection_has_a_report(self) -> None:
         done = loadtop("-r", "-n", "10", f"http://127.0.0.1:{free_port()}/")
         assert done.returncode == 3, "-r reaches nothing either"
         assert "failed           10   (connect 10)" in done.stdout
@@ -212,7 +212,7 @@ class TestTroubles:
         assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_nohup_lets_it_go_on(web: Apache) -> None:
+def test_nohup_lets_it_continue(web: Apache) -> None:
     with started("-t", "2", "--rate", "50", "-q", "--no-record", web.url, before=["nohup"]) as program:
         assert wait_until(lambda: bool(children(program.pid)))
         program.send_signal(signal.SIGHUP)
@@ -257,7 +257,7 @@ class TestStreams:
             *([(">/dev/full", 4)] if sys.platform == "linux" else []),
         ],
     )
-    def test_nobody_reads(self, tmp_path: Path, apache: ApacheFactory, shell: str, code: int) -> None:
+    def test_no_one_reads(self, tmp_path: Path, apache: ApacheFactory, shell: str, code: int) -> None:
         server, page = apache(pages={"index.html": "x"}), tmp_path / "page.html"
         words = f"{sys.executable} -m loadtop -n 20 --json - --html {page} --no-record {server.url} {shell}"
         done = subprocess.run(

@@ -145,7 +145,7 @@ def test_every_end_is_in_order(way: str, window: Window) -> None:
 
 
 def test_a_dead_terminal_without_a_signal_ends_it_too(tmp_path: Path) -> None:
-    """A program that is told nothing (another session's terminal) notices when it writes."""
+    """A program that is reported nothing (another session's terminal) notices when it writes."""
     opened = Window(tmp_path / "notes")
     try:
         opened.wait_for(b"HEADROOM")
@@ -158,7 +158,7 @@ def test_a_dead_terminal_without_a_signal_ends_it_too(tmp_path: Path) -> None:
         opened.clean_up()
 
 
-def test_a_signal_to_go_on_begins_nothing_twice(window: Window) -> None:
+def test_a_signal_to_continue_begins_nothing_twice(window: Window) -> None:
     """A closed window sends it after the hang-up: a second reader of keys would outlive the cockpit."""
     threads = Path(f"/proc/{window.program.pid}/task")
     before = len(list(threads.iterdir()))
@@ -181,7 +181,7 @@ async def test_what_is_no_terminal_is_not_read_for_keys() -> None:
     assert not reader.is_alive()
 
 
-def test_it_goes_on_after_it_was_suspended(window: Window) -> None:
+def test_it_continues_after_it_was_suspended(window: Window) -> None:
     os.kill(window.program.pid, signal.SIGTSTP)
     os.waitid(os.P_PID, window.program.pid, os.WSTOPPED)
     window.read_rest()

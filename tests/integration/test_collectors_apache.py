@@ -101,7 +101,7 @@ async def test_proportional_memory_of_every_worker(apache: ApacheFactory, watch:
 
 
 @pytest.mark.servers
-async def test_a_full_pool_is_silence_and_the_rest_goes_on(apache: ApacheFactory, watch: Watch) -> None:
+async def test_a_full_pool_is_silence_and_the_rest_continues(apache: ApacheFactory, watch: Watch) -> None:
     server = apache(mpm="prefork", workers=2, pages={"slow.cgi": SLOW})
     host = await watch(status_urls={"apache": [server.status_url]})
     await until(host, lambda sample: bool(APACHE.readings(sample)))
@@ -145,7 +145,7 @@ async def test_no_status_connection_is_kept(apache: ApacheFactory, watch: Watch)
         ({"extra": "ExtendedStatus Off"}, "ExtendedStatus On"),
     ],
 )
-async def test_what_is_missing_is_said(
+async def test_missing_parts_are_reported(
     apache: ApacheFactory, watch: Watch, options: dict[str, object], said: str
 ) -> None:
     server: Apache = apache(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

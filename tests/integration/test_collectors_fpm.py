@@ -121,7 +121,7 @@ async def test_a_full_pool_is_silent_and_its_queue_is_the_kernels(php_fpm: FpmFa
         await until(host, lambda s: (p := pool_of(s, server)) is not None and p.listen_queue == queue_by_ss(server))
 
 
-async def test_two_pools_of_the_same_name_are_told_apart(php_fpm: FpmFactory, watch: Watch) -> None:
+async def test_two_pools_of_the_same_name_are_distinguished(php_fpm: FpmFactory, watch: Watch) -> None:
     servers = await asyncio.gather(*(asyncio.to_thread(lambda: php_fpm(tcp=False)) for _ in range(2)))
     host = await watch()
     sample = await until(host, lambda s: all(read(server)(s) for server in servers))

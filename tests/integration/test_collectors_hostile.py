@@ -1,4 +1,4 @@
-"""Processes of this machine that mean harm: the program goes on, and can be ended."""
+"""Processes of this machine that mean harm: the program continues, and can be ended."""
 
 import os
 import shutil

@@ -152,7 +152,7 @@ CONTAINER = ("--net", "--pid", "--fork", "--kill-child")
         ("haproxy", "haproxy", "--haproxy URL", 1),
     ],
 )
-async def test_a_server_in_a_container_is_told_as_that(kind: str, group: str, option: str, processes: int) -> None:
+async def test_a_server_in_a_container_is_reported_as_that(kind: str, group: str, option: str, processes: int) -> None:
     """Its configuration would be another's, and its port on this machine another server's: neither is shown."""
     with server_directory() as directory, contextlib.ExitStack() as servers:
         place = RedHat(directory)

@@ -119,7 +119,7 @@ def test_listening_sockets_and_their_queues() -> None:
                 assert ours[local] == [queue, limit]
 
 
-def test_so_many_listening_sockets_are_told_here_and_there() -> None:
+def test_so_many_listening_sockets_are_reported_here_and_there() -> None:
     """Anyone can open 100,000 of them."""
     perl = far_script("key").rpartition("perl -e '")[2].partition("'")[0]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -242,7 +242,7 @@ async def test_this_process_and_a_busy_other(machine: LinuxMachine, busy: int) -
 
 
 async def test_reading_blocks_no_event_loop(machine: LinuxMachine) -> None:
-    """The loop goes on while this machine is read: a timer of 1 ms comes in time."""
+    """The loop continues while this machine is read: a timer of 1 ms comes in time."""
     await machine.sample()
     delays: list[float] = []
 

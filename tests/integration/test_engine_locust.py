@@ -133,7 +133,7 @@ def test_a_user_plan_in_steps_on_a_remote_machine(
     assert len(logged) - 4 <= summary["load"]["requests"] <= len(logged)
     assert [step["concurrency"] for step in summary["steps"]] == [2, 4]
     roles = {host["name"]: host["role"] for host in summary["hosts"]}
-    # The far machine is this one by another name, so the server runs there as well.
+    # The remote host is this one by another name, so the server runs there as well.
     assert roles == {"local": "other", "g1": "target+generator"}
     (worker,) = summary["load"]["workers"]
     assert (worker["name"], worker["host"], worker["users"]["max"]) == ("g1-1", "g1", 4)

@@ -219,7 +219,7 @@ def test_nothing_is_left_there(apache: ApacheFactory, monkeypatch: pytest.Monkey
 
 
 def test_a_load_on_a_container(apache: ApacheFactory, tmp_path: Path) -> None:
-    """It is the machine under test, and its command is told without secrets."""
+    """It is the machine under test, and its command is reported without secrets."""
     server = apache(launcher=INSIDE, workers=4)
     found = tmp_path / "found.json"
     command = f"env --unset=none TOKEN=hidden {entering(server.pid)}"

@@ -1,4 +1,4 @@
-"""``loadtop experiment`` on a real Apache: cells are measured and recorded, and an interrupted one goes on."""
+"""``loadtop experiment`` on a real Apache: cells are measured and recorded, and an interrupted one continues."""
 
 import json
 import signal
@@ -63,7 +63,7 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     assert len(server.logged()) >= counted
 
 
-def test_a_variant_on_a_far_machine_that_fails(machine: Sshd, web: Apache, tmp_path: Path) -> None:
+def test_a_variant_on_a_remote_host_that_fails(machine: Sshd, web: Apache, tmp_path: Path) -> None:
     """Commands run there, what a failing one said is shown, and the first variant is brought about again."""
     log, file = tmp_path / "log", tmp_path / "plan.toml"
     file.write_text(f"""

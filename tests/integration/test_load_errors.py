@@ -1,4 +1,4 @@
-"""What a person is told when a load cannot be made or can no longer be made."""
+"""What a person is reported when a load cannot be made or can no longer be made."""
 
 import asyncio
 import socket
@@ -100,7 +100,7 @@ def made(pool: LoadPool) -> int:
     return 0 if sample is None else sample.requests or 0
 
 
-async def test_keep_going_goes_on_and_comes_back() -> None:
+async def test_keep_going_continues_and_comes_back() -> None:
     port = free_port()
     first = await asyncio.start_server(_answer_always, "127.0.0.1", port)
 

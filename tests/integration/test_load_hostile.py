@@ -23,7 +23,7 @@ def resident_kb(pid: int) -> int:
 
 
 def endless(start: bytes, again: bytes) -> Handler:
-    """A server that sends ``start`` and then ``again`` as long as somebody reads it."""
+    """A server that sends ``start`` and then ``again`` as long as someone reads it."""
     block = again * (BLOCK // len(again) + 1)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -244,7 +244,9 @@ async def test_the_server_name_is_sent_unless_it_must_not(certificate: Path) -> 
         (TlsOptions(certificate="/nonexistent.pem"), "PEM file"),
     ],
 )
-async def test_a_tls_option_that_cannot_be_had_is_told_before_anything_is_sent(options: TlsOptions, fix: str) -> None:
+async def test_a_tls_option_that_cannot_be_had_is_reported_before_anything_is_sent(
+    options: TlsOptions, fix: str
+) -> None:
     what = plan("https://127.0.0.1:1/", requests=1, concurrency=1, tls=options)
     with pytest.raises(PlanError, match=fix):
         tls_context(what)

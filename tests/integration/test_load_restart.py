@@ -54,7 +54,7 @@ async def test_runs_are_counted_as_one() -> None:
     assert counted == 100
 
 
-async def test_a_running_load_is_ended_and_begun_again() -> None:
+async def test_a_running_load_is_ended_and_started_again() -> None:
     async with scripted(pause_s=0.01) as server:
         what = plan(server.url, seconds=60, concurrency=2)
         load, kept = RestartableLoad(lambda: LoadPool(what)), list[LoadSample]()

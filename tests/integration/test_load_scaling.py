@@ -104,7 +104,7 @@ async def test_the_rate_is_shared() -> None:
     assert run.last.rate == pytest.approx(300)
 
 
-async def test_steps_go_on_together() -> None:
+async def test_steps_continue_together() -> None:
     async with scripted(pause_s=0.005) as server:
         steps = [Step(concurrency=level, requests=500) for level in (2, 4, 6)]
         samples, workers = await grow(plan(server.url, *steps, keepalive=True))

@@ -1,4 +1,4 @@
-"""A load stops soon after loadtop was suspended, and goes on with it: nobody sends requests that nobody watches."""
+"""A load stops soon after loadtop was suspended, and continues with it: no one sends requests that no one watches."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A file system that is really full: the test goes on, and what was measured is written once there is room."""
+"""A file system that is really full: the test continues, and what was measured is written once there is room."""
 
 import os
 import shlex

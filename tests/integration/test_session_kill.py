@@ -136,7 +136,7 @@ def test_killed_while_it_is_made_there_is_a_recording_or_none(tmp_path: Path) ->
         assert found == [frame for frame, _ in zip(made_frames(1, 50), found, strict=False)]
 
 
-def test_a_recording_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
+def test_a_recording_continues_when_there_is_room_again(tmp_path: Path) -> None:
     path = tmp_path / "a.loadtop"
     with start(path, 0.0, 300, limit=400_000) as writer:
         assert writer.stdout is not None

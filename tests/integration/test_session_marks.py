@@ -71,7 +71,7 @@ def test_marks_reach_the_test_they_are_meant_for(
     assert not list((state / "running").glob("*.marks"))  # that of the killed test is tidied away
 
 
-def test_mark_without_text_is_said(state: Path) -> None:
+def test_mark_without_text_is_reported(state: Path) -> None:
     assert not state.exists()
     assert _mark(" ").returncode == 2
     assert not os.path.lexists(state)

@@ -88,7 +88,7 @@ def browse(page: str, folder: Path, *options: str, fragment: str = "") -> "subpr
 
 
 def asked(page: str, folder: Path, *options: str, keys: tuple[str, ...] = (), fragment: str = "") -> Any:
-    """What the page says of itself after these keys."""
+    """What the page says by itself after these keys."""
     probed = page.replace("<title>", f"{WATCH}<title>", 1).replace(
         "</body>", f"{ASK.replace('KEYS', json.dumps(keys))}</body>", 1
     )

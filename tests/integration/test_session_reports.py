@@ -60,7 +60,7 @@ def test_json_on_standard_output_is_alone_there(recording: Path) -> None:
     assert "Percentiles in ms" in done.stderr
 
 
-def test_page_that_cannot_be_written_is_said_before_the_load(folder: Path) -> None:
+def test_page_that_cannot_be_written_is_reported_before_the_load(folder: Path) -> None:
     page = str(folder / "missing" / "page.html")
     done = loadtop("--headless", "--no-record", "--html", page, "-n", "1", "http://127.0.0.1:9/")
     assert done.returncode == 4

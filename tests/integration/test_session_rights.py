@@ -57,7 +57,7 @@ def run(path: Path, *task: str) -> str:
 
 @pytest.fixture
 def path() -> Iterator[Path]:
-    """Where a recording can be, in a directory that everybody may look into."""
+    """Where a recording can be, in a directory that everyone may look into."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -66,7 +66,7 @@ def path() -> Iterator[Path]:
 
 
 def close_off(path: Path) -> None:
-    """From now on everybody may read and nobody write."""
+    """From now on everyone may read and no one write."""
     for each in path.parent.iterdir():
         each.chmod(0o444)
     path.parent.chmod(0o555)
@@ -103,7 +103,7 @@ def test_one_that_was_cut_short_says_what_to_do(path: Path) -> None:
     assert run(path, "read") == wanted
 
 
-def test_a_recording_of_somebody_else(path: Path) -> None:
+def test_a_recording_of_another_user(path: Path) -> None:
     run(path, "write")
     path.chmod(0o000)
     assert run(path, "read") == f"{path}: not permitted to read it"

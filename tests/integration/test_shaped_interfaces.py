@@ -67,7 +67,7 @@ def test_any_user_reads_what_tc_prints(shaped: Path) -> None:
     assert rates(told) == rates(read)
 
 
-async def test_a_far_machine(sshd: SshdFactory, shaped: Path) -> None:
+async def test_a_remote_host(sshd: SshdFactory, shaped: Path) -> None:
     server = sshd(extra=f'ForceCommand unshare --net {shaped} sh -c "$SSH_ORIGINAL_COMMAND"')
     transport = server.transport()
     await transport.connect()

@@ -21,7 +21,7 @@ NEEDS_ROOT = "this test gives sshd an /etc/shadow of its own: it needs root on L
 
 
 class Window:
-    """A terminal in which ``loadtop watch`` is run on one far machine."""
+    """A terminal in which ``loadtop watch`` is run on one remote host."""
 
     def __init__(self, server: Sshd, directory: Path, *words: str) -> None:
         self.seen = ""
@@ -80,7 +80,7 @@ def with_passphrase(server: Sshd) -> Sshd:
 
 
 def with_password(sshd: SshdFactory, directory: Path, method: str) -> Sshd:
-    """An sshd that lets the user in with a password only, kept in a shadow file that nobody else sees."""
+    """An sshd that lets the user in with a password only, kept in a shadow file that no one else sees."""
     if os.geteuid() != 0:
         pytest.fail(NEEDS_ROOT, pytrace=False)
     openssl = find_program("openssl", install="openssl")

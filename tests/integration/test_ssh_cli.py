@@ -1,4 +1,4 @@
-"""The program with far machines: what it reports, and how it refuses to begin."""
+"""The program with remote hosts: what it reports, and how it refuses to begin."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def loadtop(tmp_path: Path) -> Callable[[Sshd], Loadtop]:
     return prepare
 
 
-def test_a_load_on_a_far_machine(machine: Sshd, web: Apache, loadtop: Callable[[Sshd], Loadtop]) -> None:
+def test_a_load_on_a_remote_host(machine: Sshd, web: Apache, loadtop: Callable[[Sshd], Loadtop]) -> None:
     words = ("--host", "web=ssh://web1", "-t", "4", "--interval", "0.5", "-c", "2", "--json", "-")
     done = loadtop(machine)(*words, web.url)
     assert done.returncode == 0, done.stderr

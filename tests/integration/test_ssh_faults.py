@@ -1,4 +1,4 @@
-"""What goes wrong on a line to a far machine, with a real sshd and with programs that only pretend to be ssh."""
+"""What goes wrong on a line to a remote host, with a real sshd and with programs that only pretend to be ssh."""
 
 import asyncio
 import os
@@ -95,7 +95,7 @@ async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
 @pytest.mark.parametrize("name", ["sh", "awk"])
 async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFactory, name: str) -> None:
     """Seconds in which the far shell, or the awk that it feeds, stands still: nothing is shown as measured meanwhile,
-    and afterwards it goes on by itself, over the same connection."""
+    and afterwards it continues by itself, over the same connection."""
     server = sshd()
     async with watched(server) as host:
         stopped = [pid for pid, comm in await asyncio.to_thread(below, server.pid) if comm == name]
@@ -154,7 +154,7 @@ async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, 
 
 
 async def test_an_end_that_is_cut_short_ends_ssh_all_the_same(pretend: Pretend) -> None:
-    """As where loadtop ends while it gives up a machine that prints without an end."""
+    """As where loadtop ends while it gives up a machine that prints without end."""
 
     def printing() -> list[int]:
         return [pid for pid, comm in below(os.getpid()) if comm == "yes"]

@@ -1,4 +1,4 @@
-"""Far machines that mean harm, and what is left on them when one of our processes is killed, hangs or is stopped."""
+"""Remote hosts that mean harm, and what is left on them when one of our processes is killed, hangs or is stopped."""
 
 import asyncio
 import os
@@ -114,7 +114,7 @@ def children(pid: int) -> dict[int, str]:
     return {int(row[0]): row[2] for row in rows if int(row[1]) == pid}
 
 
-def test_a_stopped_program_leaves_nothing_there_and_goes_on_later(
+def test_a_stopped_program_leaves_nothing_there_and_continues_later(
     marked: Callable[..., Marked], watch: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     far = marked()
@@ -198,7 +198,7 @@ def test_nothing_is_left_after_any_of_our_processes_is_killed(
     deadline = time.monotonic() + 10.0
     while whom != "shell of awk" and old & far.processes().keys() and time.monotonic() < deadline:
         time.sleep(0.02)
-    if whom != "shell of awk":  # the awk goes on answering without it, until the connection ends
+    if whom != "shell of awk":  # the awk continues answering without it, until the connection ends
         assert not old & far.processes().keys()
     program.send_signal(signal.SIGTERM)
     program.communicate(timeout=20)

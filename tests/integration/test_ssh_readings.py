@@ -1,4 +1,4 @@
-"""A far machine over a real sshd: the same readings as near ones, pages through it, and nothing left there."""
+"""A remote host over a real sshd: the same readings as near ones, pages through it, and nothing left there."""
 
 import asyncio
 import contextlib
@@ -62,7 +62,7 @@ def program_of(where: int | str) -> Path:
 
 @pytest.fixture
 async def far(machine: Sshd) -> AsyncIterator[SshTransport]:
-    """A connection to a far machine."""
+    """A connection to a remote host."""
     transport = machine.transport()
     await transport.connect()
     yield transport
@@ -144,7 +144,7 @@ async def test_open_questions_are_counted_there(far: SshTransport) -> None:
         client.sendall(b"question")
         async with asyncio.timeout(15):
             while (opened := await asked(place)).questions < 2:
-                pass  # each reading waits for the far machine
+                pass  # each reading waits for the remote host
         assert opened.segments == before.segments + 1
         server.recv(10)
         server.sendall(b"answer")
@@ -172,7 +172,7 @@ async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, 
         with listener.accept()[0]:
             async with asyncio.timeout(15):
                 while (opened := await asked()).questions < 2:
-                    pass  # each reading waits for the far machine
+                    pass  # each reading waits for the remote host
     assert (opened.user, opened.segments, opened.connections) == (os.getuid(), 1, opened.questions)
 
 
@@ -254,7 +254,7 @@ def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str
 
 
 async def test_accept_queues_come_with_every_sample(far: SshTransport) -> None:
-    """Two connections that nobody accepts, and then a third, at once in the next sample; the limit is listen(2)'s."""
+    """Two connections that no one accepts, and then a third, at once in the next sample; the limit is listen(2)'s."""
     machine = LinuxMachine(far, KINDS)
     with contextlib.ExitStack() as held, socket.create_server(("127.0.0.1", 0), backlog=7) as server:
         port = server.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Who serves the requests on a far machine: behind connections that are short, beside many sockets in TIME_WAIT, and
+"""Who serves the requests on a remote host: behind connections that are short, beside many sockets in TIME_WAIT, and
 behind unix sockets."""
 
 import asyncio

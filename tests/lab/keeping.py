@@ -18,7 +18,7 @@ SUFFIX = ".loadtop.xz"
 
 def keep_small(recording: Path, keep: Path) -> None:
     """Write the recording anew to ``keep``, compressed: names of processes that are no part of the test, of the machine
-    and its kernel, of control groups, reasons and the command line stay behind."""
+    and its kernel, of control groups, reasons and the command line are left."""
     keep.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "copy.loadtop"

@@ -26,7 +26,7 @@ usleep(20000);
 flock($lock, LOCK_UN);
 echo 'was alone';
 """
-"""Holds one of LOCKS locks for 20 ms; with KIND = LOCK_SH nobody waits for anybody."""
+"""Holds one of LOCKS locks for 20 ms; with KIND = LOCK_SH no one waits for anybody."""
 
 
 def locked(locks: int, *, exclusive: bool) -> str:

@@ -20,7 +20,7 @@ usleep(20000);
 http_response_code(503);
 echo 'no place is free';
 """
-"""Two places of 100 ms; whoever finds none is sent away, as by a full session pool."""
+"""Two places of 100 ms; anyone who finds none is sent away, as by a full session pool."""
 
 
 def wrong_answers(server: Apache) -> float:

@@ -1,4 +1,4 @@
-"""The next limit, foretold at a third of the load that then turns out to be the ceiling."""
+"""The next limit, predicted at a third of the load that then turns out to be the ceiling."""
 
 import contextlib
 from pathlib import Path
@@ -41,7 +41,7 @@ def pool(page: str, workers: int) -> Build:
     ],
     ids=["cpu", "apache-workers", "fpm-workers", "network"],
 )
-def test_foretells_the_ceiling(resource: str, build: Build, concurrency: int, tmp_path: Path, report: Report) -> None:
+def test_predicts_the_ceiling(resource: str, build: Build, concurrency: int, tmp_path: Path, report: Report) -> None:
     with contextlib.ExitStack() as stack:
         stand = build(Bench(stack), False)
         full = watch_load(

@@ -65,7 +65,7 @@ def test_two_machines_make_the_sum_of_both(stand: Stand) -> None:
 
 
 @pytest.mark.full
-def test_what_is_lost_is_told_and_nothing_stays(stand: Stand) -> None:
+def test_losses_are_reported_and_nothing_is_left_running(stand: Stand) -> None:
     words = [word for each in (stand.first, stand.second) for word in ("--generator", f"{each.name}={each.place}")]
     words += ["--engine", "locust", "-k", "-t", "60", "-c", "8", "--workers", "2", "--json", "-"]
     with started(*words, stand.url) as program:

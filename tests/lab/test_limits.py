@@ -31,7 +31,7 @@ CHEAP = "<?php usleep(40000); echo 'waited a little';"
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """A server, a page and a number of connections; what must be the limit, which evidence must name it, and how the
-    counters of a period show that it has begun (``None``: it begins with the load)."""
+    counters of a period show that it has started (``None``: it begins with the load)."""
 
     name: str
     expected: str

@@ -43,7 +43,7 @@ FILE_MB = 256
 
 @contextlib.contextmanager
 def charged_file(size_mb: int, launcher: list[str]) -> Generator[Path]:
-    """A file that everybody may read, written by the control group that its pages are to be charged to."""
+    """A file that everyone may read, written by the control group that its pages are to be charged to."""
     with tempfile.NamedTemporaryFile(prefix="loadtop-lab-", dir=on_a_disk()) as file:
         write = ["dd", "if=/dev/zero", f"of={file.name}", "bs=1M", f"count={size_mb}", "conv=notrunc,fsync"]
         subprocess.run([*launcher, *write], check=True, capture_output=True)

@@ -113,7 +113,7 @@ async def run(*command: str) -> str:
 
 
 async def watched(machines: Sequence[LinuxMachine], hoarder: int, disk: str) -> Seen:
-    """One stretch of time, in whose middle the hoarder goes on, while others write to a disk."""
+    """One stretch of time, in whose middle the hoarder continues, while others write to a disk."""
 
     async def samples() -> list[HostSample]:
         return [await machine.sample() for machine in machines]

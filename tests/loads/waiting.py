@@ -28,5 +28,5 @@ asyncio.run(main())
 
 
 def waiting_server(launcher: Sequence[str], log: Path) -> Program:
-    """The server, begun by the command ``launcher``; ``log`` has a line for each request."""
+    """The server, started by the command ``launcher``; ``log`` has a line for each request."""
     return Program([*launcher, sys.executable, "-c", SERVER], log=log)

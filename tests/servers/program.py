@@ -31,7 +31,7 @@ def find_program(*names: str, install: str) -> str:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on at 127.0.0.1 now."""
+    """A TCP port that no one listens on at 127.0.0.1 now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

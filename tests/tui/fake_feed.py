@@ -9,7 +9,7 @@ from tests.tui.scenes import URL
 
 
 class FakeFeed:
-    """Gives moments, one every ``pause_s``, and keeps the commands it gets. ``stay``: goes on after the last one."""
+    """Gives moments, one every ``pause_s``, and keeps the commands it gets. ``stay``: continues after the last one."""
 
     def __init__(self, snapshots: Iterable[Snapshot], *, pause_s: float = 0.0, stay: bool = True) -> None:
         self.title = URL

@@ -309,7 +309,7 @@ def no_apache() -> list[Snapshot]:
 
 
 def load_failed() -> list[Snapshot]:
-    """Nobody listens."""
+    """No one listens."""
     story = Story()
     message = "cannot connect to web1:80: connection refused. Is the server running, and is the port right?"
     return story.play(replace(HEADROOM, state=LoadState.STARTING), 2) + story.play(

@@ -108,7 +108,7 @@ def test_a_load_is_typed() -> None:
 
 
 @pytest.mark.parametrize("typed", ["", ".", "0", "99999999", "x"])
-def test_slips_of_the_finger_send_nothing(typed: str) -> None:
+def test_typing_errors_send_nothing(typed: str) -> None:
     sent: list[Command] = []
     assert not LoadControl(sent.append).set(sample(concurrency=20), typed).startswith("20 to")
     assert sent == []

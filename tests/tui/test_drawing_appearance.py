@@ -67,7 +67,7 @@ def test_roles_that_stand_side_by_side_look_different(palette: Mapping[Role, Sty
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, BLOCKS, ASCII], ids=["unicode", "blocks", "ascii"])
-def test_what_colours_say_is_said_by_signs_too(glyphs: Glyphs) -> None:
+def test_what_colours_say_is_reported_by_signs_too(glyphs: Glyphs) -> None:
     """The verdict by its sign, a state of the processors by its filling, a limit on the time strip by its letter."""
     assert len({glyphs.fine, glyphs.limit, glyphs.unsure}) == 3
     assert len(set(glyphs.shades)) == 4

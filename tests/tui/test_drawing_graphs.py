@@ -48,7 +48,7 @@ def test_stacked_bars_have_their_length(shares: list[float], cells: int, glyphs:
     assert length(made) == cells
 
 
-def test_states_are_told_apart_without_colour() -> None:
+def test_states_are_distinguished_without_colour() -> None:
     parts = [(50.0, Role.USER), (20.0, Role.SYSTEM), (10.0, Role.IOWAIT), (10.0, Role.STEAL)]
     assert text_of(stacked(parts, 10, UNICODE)) == "━━━━━╍╍┅┉─"
     assert text_of(stacked(parts, 10, BLOCKS)) == "█████▓▓▒░─"

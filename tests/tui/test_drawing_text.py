@@ -186,12 +186,12 @@ def test_what_was_not_measured_is_a_dash(made: str) -> None:
         (numbers.per_second(6.724), "6.72"),
         (numbers.per_second(67.24), "67.2"),
         (numbers.per_second(99.96), "100"),
-        (numbers.per_second(21_000), "21 000"),
+        (numbers.per_second(21_000), "21,000"),
         (numbers.per_second(2_345_678), "2.3 M"),
         (numbers.milliseconds(0.001), "0.01"),
         (numbers.milliseconds(0.42), "0.42"),
         (numbers.milliseconds(4.24), "4.2"),
-        (numbers.milliseconds(1640.4), "1 640"),
+        (numbers.milliseconds(1640.4), "1,640"),
         (numbers.percent(0.2), " <1"),
         (numbers.percent(99.7), " 99"),
         (numbers.percent(100.0), "100"),
@@ -210,7 +210,7 @@ def test_what_was_not_measured_is_a_dash(made: str) -> None:
         (numbers.quantity(84_000, "kB/s"), "82 MB/s"),
         (numbers.quantity(54.2, "%"), "54 %"),
         (numbers.quantity(20.0, "slots"), "20 slots"),
-        (numbers.quantity(21_000.0, "/s"), "21 000/s"),
+        (numbers.quantity(21_000.0, "/s"), "21,000/s"),
     ],
 )
 def test_as_people_read_it(made: str, shown: str) -> None:

@@ -126,7 +126,7 @@ async def test_one_host_says_how_to_add_more(feed_of: FeedOf, appearance: Appear
         assert "--host" in screen_text(app)[-1]
 
 
-async def test_pause_holds_the_picture_and_data_goes_on(appearance: Appearance, screen_text: Text) -> None:
+async def test_pause_holds_the_picture_and_data_continues(appearance: Appearance, screen_text: Text) -> None:
     snapshots = moments("swap")
     feed = FakeFeed(snapshots[:12])
     async with running(feed, appearance) as (app, pilot):

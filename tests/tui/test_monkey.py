@@ -81,7 +81,7 @@ class Monkey:
         self._app.post_message(events.Resize(size, size))
 
 
-@pytest.mark.hypothesis  # no property of one input, but made-up examples as well
+@pytest.mark.hypothesis  # no property of one input, but generated examples as well
 async def test_monkey(appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 0.005)

@@ -1,4 +1,4 @@
-"""The pages over the cockpit, or in place of it: comparison, recordings, experiment, steps of a load, help."""
+"""The pages over the cockpit, or instead of it: comparison, recordings, experiment, steps of a load, help."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ async def test_page_can_be_read_to_its_end(
         assert "a differences only" in text_of(app.shown.page.lines[-1])
 
 
-def test_worse_is_said_in_words_and_in_colour(comparison: Comparison, appearance: Appearance) -> None:
+def test_worse_is_reported_in_words_and_in_colour(comparison: Comparison, appearance: Appearance) -> None:
     lines = ComparisonPage(appearance, comparison).text(116)
     assert "worse" in [span.text for line in lines for span in line if span.role is Role.BAD]
 
@@ -106,7 +106,7 @@ async def test_chosen_by_mouse(appearance: Appearance) -> None:
     assert await left_with(PageApp[Chosen](SessionsPage(appearance, FOUND)), "q", click=None) is None
 
 
-async def test_what_cannot_be_done_is_said(appearance: Appearance) -> None:
+async def test_what_cannot_be_done_is_reported(appearance: Appearance) -> None:
     app = PageApp[Chosen](SessionsPage(appearance, [*FOUND[:2], DAMAGED]))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -121,7 +121,7 @@ async def test_what_cannot_be_done_is_said(appearance: Appearance) -> None:
 
 
 def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a page that nobody sees would follow, and wait for keys for ever."""
+    """Else a page that no one sees would follow, and wait for keys for ever."""
     shown: list[str] = []
 
     def run(_: PageApp[Chosen]) -> Chosen:

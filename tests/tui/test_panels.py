@@ -116,13 +116,13 @@ def test_no_class_of_failures_is_cut(appearance: Appearance) -> None:
     for cells in range(20, 60):
         said = last_line(appearance, cells, BROKEN)
         assert len(said) <= cells or cells < 30
-        assert said.split("8 270")[-1].strip() in ("", "length +1", "length timeout", "timeout 12")
+        assert said.split("8,270")[-1].strip() in ("", "length +1", "length timeout", "timeout 12")
 
 
 def test_the_classes_lose_their_numbers_first(appearance: Appearance) -> None:
     one = replace(BROKEN, timeout=0)
-    assert last_line(appearance, 50, one).endswith("not 2xx 8 270  length 8 270")
-    assert last_line(appearance, 36, one).endswith("not 2xx 8 270  length")
+    assert last_line(appearance, 50, one).endswith("not 2xx 8,270  length 8,270")
+    assert last_line(appearance, 36, one).endswith("not 2xx 8,270  length")
     assert last_line(appearance, 50, BROKEN).endswith("  length timeout")
 
 
@@ -179,7 +179,7 @@ def test_a_panel_of_nginx_in_words(stage_with: StageWith) -> None:
     assert "used 1 003 of -" in "\n".join(stage.show(view_of("nginx-without-limits"), (120, 40)).lines)
     with speaking("ja"):
         text = "\n".join(stage.show(view_of("nginx"), (80, 24)).lines)
-    assert "使用 1 003 / 1 024" in text
+    assert "使用 1,003 / 1,024" in text
     assert "切断/s" in text
     assert "NGINX の接続数" in text
 

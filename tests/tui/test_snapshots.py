@@ -1,6 +1,6 @@
 """Eighteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
 
-``LOADTOP_SNAPSHOTS=write`` writes them anew; look at the difference before you commit it. What holds for every screen
+``LOADTOP_SNAPSHOTS=write`` writes them again; look at the difference before you commit it. What holds for every screen
 at every size is in test_screens.py.
 """
 

@@ -1,4 +1,4 @@
-"""Following a feed: painted before it starts, nothing queues up, every moment is kept, and its end is told."""
+"""Following a feed: painted before it starts, nothing queues up, every moment is kept, and its end is reported."""
 
 import asyncio
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_what_the_end_of_the_load_cuts_short_draws_no_spike(seconds: float, draw
     assert history.timeline.spans[-1].end == frame.at
 
 
-async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
+async def test_a_feed_that_ends_is_reported_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
     app = Cockpit(FakeFeed(moments("headroom"), stay=False), appearance=appearance)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -81,7 +81,7 @@ async def test_a_feed_that_ends_is_told_and_the_cockpit_stays(appearance: Appear
     assert app.reader.failure is None
 
 
-async def test_a_feed_that_breaks_is_told_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
+async def test_a_feed_that_breaks_is_reported_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
     feed = FakeFeed(moments("headroom"), stay=False)
     feed.failure = OSError("the disk \x1b[31mis full")
     app = Cockpit(feed, appearance=appearance)

@@ -26,7 +26,7 @@ class Said(NamedTuple):
 
 
 def said_of(recording: Path, stolen_pct: float) -> list[Said]:
-    """What is said of a recording whose machines lose such a share of the processor time. Where that is what a machine
+    """What is said of a recording whose machines lose such a share of the CPU time. Where that is what a machine
     without idle time lacks, ``steal`` is right too. A confidence of 0 says nothing."""
     thieves, found = Thieves(stolen_pct / 100), list[tuple[float, str]]()
     with TemporaryDirectory() as directory, Session(unpack(recording, Path(directory))) as session:

@@ -150,13 +150,13 @@ def load() -> Load:
 
 @pytest.fixture
 def course(machine: Machine, load: Load, frame_of: Callable[..., model.Frame]) -> Course:
-    """A test as it goes on, interval by interval."""
+    """A test as it continues, interval by interval."""
     return Course(machine, load, frame_of)
 
 
 @pytest.fixture
 def course_at(load: Load, frame_of: Callable[..., model.Frame]) -> Callable[[str], Course]:
-    """A test as it goes on, of which only this machine, with this role, is watched."""
+    """A test as it continues, of which only this machine, with this role, is watched."""
     return lambda role: Course(Machine("here", role), load, frame_of)
 
 

@@ -1,4 +1,4 @@
-"""A test as it goes on, interval by interval, from made-up samples to the diagnosis, and on to its totals."""
+"""A test as it continues, interval by interval, from generated samples to the diagnosis, and on to its totals."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ FULL: dict[str, Any] = {"busy": (100.0, 98.0), "running": 9, "cpu_stall": 60.0}
 
 
 def counted(read: Counted) -> Counted:
-    """A raw value that goes on with the number of the interval."""
+    """A raw value that continues with the number of the interval."""
     return read
 
 

@@ -1,4 +1,4 @@
-"""How much processor time a test allows."""
+"""How much CPU time a test allows."""
 
 import sys
 

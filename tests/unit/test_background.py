@@ -1,4 +1,4 @@
-"""Tasks that nobody awaits, and what the loop's exception handler is told of them."""
+"""Tasks that no one awaits, and what the loop's exception handler is reported of them."""
 
 import asyncio
 from typing import Any

@@ -150,7 +150,7 @@ def test_intervals_are_weighted_with_their_requests() -> None:
     assert {part["part"] for part in told["parts"] if part["ms"] is None} >= {"cpu", "lock"}
 
 
-def test_without_figures_of_a_machine_only_the_mean_is_told() -> None:
+def test_without_figures_of_a_machine_only_the_mean_is_reported() -> None:
     totals = BreakdownTotals()
     assert totals.as_json() is None
     totals.add(found(host(role="other")))

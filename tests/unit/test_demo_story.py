@@ -22,7 +22,7 @@ def at(snapshot: Snapshot, load: LoadSample) -> Snapshot:
     return replace(snapshot, measured=replace(measured, frame=replace(measured.frame, load=load)))
 
 
-def test_each_phase_is_told_once_when_it_begins(load: LoadSample) -> None:
+def test_each_phase_is_reported_once_when_it_begins(load: LoadSample) -> None:
     told: list[str] = []
     narrator, snapshot = Narrator(told.append), moments(3)[-1]
     starting = replace(load, state=LoadState.STARTING)

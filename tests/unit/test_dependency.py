@@ -20,7 +20,7 @@ DATABASE = "10.0.0.5:3306"
 
 
 def asks(open_questions: float, *, age_ms: int = 20, address: str = DATABASE, depth: int = 1) -> Any:
-    """Peers with so many open questions on average."""
+    """Peers with so many pending requests on average."""
 
     def sample(number: int) -> Peers:
         n = number + 1
@@ -102,7 +102,7 @@ def test_a_pool_of_which_a_quarter_of_the_pages_is_cached_is_the_pool(course: Co
 
 @pytest.mark.parametrize(("fewer", "limit"), [(2.0, "dependency"), (9.0, "apache-workers")])
 def test_steps_show_whether_the_service_gets_slower(course: Course, fewer: float, limit: str) -> None:
-    """At c=2 it had 2 open questions and the same throughput, or as many questions as a pool of 10 may ask."""
+    """At c=2 it had 2 pending requests and the same throughput, or as many questions as a pool of 10 may ask."""
     few = served(50, *[20.0 * fewer] * 50, c=2)
     begin(course, few)
     course.go_on(3, load=few, changes={"peers": asks(fewer)}, board="W" * 10)
@@ -150,7 +150,7 @@ def test_locks_of_which_each_has_too_few_leave_waiting(course: Course) -> None:
     assert named(course.go_on(5, load=SERIAL, changes=locks)) == "waiting"
 
 
-def test_a_lock_of_a_php_session_is_told_by_its_path(course: Course) -> None:
+def test_a_lock_of_a_php_session_is_reported_by_its_path(course: Course) -> None:
     locks = locked(11, path="/var/lib/php/sessions/sess_1a2b")
     assert "Call session_write_close()" in str(course.go_on(5, load=SERIAL, changes=locks).verdict.advice)
 

@@ -96,14 +96,14 @@ def test_swapping_wins_over_the_busy_kernel_and_the_full_pool_that_it_causes(cou
     assert {symptom.bottleneck for symptom in diagnosis.verdict.symptoms} == {"cpu", "apache-workers"}
 
 
-def test_a_full_generator_is_said_before_anything_else(course: Course) -> None:
+def test_a_full_generator_is_reported_before_anything_else(course: Course) -> None:
     diagnosis = course.go_on(4, cpu=97.0, board="W" * 10, **FULL)
     assert diagnosis.verdict.bottleneck == "generator"
     assert "--workers 2" in str(diagnosis.verdict.advice)
     assert [finding.bottleneck for finding in diagnosis.findings] == ["generator", "cpu", "apache-workers"]
 
 
-def test_answers_that_are_mostly_errors_are_said_before_any_resource(course: Course) -> None:
+def test_answers_that_are_mostly_errors_are_reported_before_any_resource(course: Course) -> None:
     wrong = ({"non_2xx": 90 * number, "message": "404 to every request"} for number in range(1, 5))
     verdict = [course.go(load=load, **FULL).verdict for load in wrong][-1]
     assert verdict.bottleneck == "errors"

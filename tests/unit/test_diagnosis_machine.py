@@ -257,7 +257,7 @@ def test_short_memory_has_its_three_signs(course: Course) -> None:
     assert {item.metric for item in diagnosis.verdict.evidence} == signs
 
 
-def test_a_core_that_is_somebody_elses_holds_nobody(course: Course) -> None:
+def test_a_core_of_another_program_is_no_limit(course: Course) -> None:
     assert named(course.go_on(5, **eight_beside(60))) != "cpu-core"
 
 

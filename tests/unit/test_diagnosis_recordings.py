@@ -1,6 +1,6 @@
 """The diagnosis of what real machines produced: recordings of the lab, each named after the limit that was proven.
 
-``LOADTOP_LAB_KEEP=tests/fixtures/lab make lab`` records them anew.
+``LOADTOP_LAB_KEEP=tests/fixtures/lab make lab`` records them again.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
         ("none-an-unrelated-busy-disk", "apache-workers", 320),
     ],
 )
-def test_foretells_the_next_limit(name: str, resource: str, rps: float, tmp_path: Path) -> None:
+def test_predicts_the_next_limit(name: str, resource: str, rps: float, tmp_path: Path) -> None:
     """In some of these recordings other work fills half of the machine."""
     found = judged(next(path for path in RECORDINGS if path.name.startswith(name)), tmp_path)["forecast"]
     assert found["resource"] == resource

@@ -228,7 +228,7 @@ def test_one_moment_with_a_queue_in_haproxy_is_no_limit(course: Course) -> None:
 
 
 def test_free_slots_beside_requests_that_nothing_has_a_slot_for_are_taken(course: Course) -> None:
-    """The accept queue of a far machine may be seconds old: it was read before the load began."""
+    """The accept queue of a remote host may be seconds old: it was read before the load began."""
     boards = ["WWW_", "WW__", "WWWW", "WWW_", "WW__", "WWW_"]
     found = [named(course.go(board=board, load=asking(12), changes=at(0))) for board in boards]
     assert found[-3:] == ["apache-workers"] * 3

@@ -1,4 +1,4 @@
-"""Requests that wait for something nobody watches, told from pages that differ; and the next limit."""
+"""Requests that wait for something no one watches, told from pages that differ; and the next limit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -63,7 +63,7 @@ def test_waits_for_a_full_pool_are_the_pool(course: Course) -> None:
     assert named(diagnosis) == "apache-workers"
 
 
-def test_throughput_that_no_longer_grows_is_said_with_the_connections_that_sufficed(course: Course) -> None:
+def test_throughput_that_no_longer_grows_is_reported_with_the_connections_that_sufficed(course: Course) -> None:
     course.go_on(4, load=served(50, *[20.0] * 50, c=1))
     diagnosis = course.go_on(4, load=served(51, *[200.0] * 50, c=10))
     assert named(diagnosis) == "waiting"
@@ -121,14 +121,14 @@ def foreseen(course: Course, times: int = LEAST_INTERVALS + 1, **settings: Any) 
         ),
     ],
 )  # fmt: skip
-def test_the_next_limit_is_foretold(course: Course, settings: dict[str, Any], resource: str, rps: float) -> None:
+def test_the_next_limit_is_predicted(course: Course, settings: dict[str, Any], resource: str, rps: float) -> None:
     found = known(foreseen(course, **settings))
     assert (found.resource, found.host) == (resource, "web1")
     assert found.rps == pytest.approx(rps, rel=0.01)
     assert found.low < found.rps < found.high
 
 
-def test_an_interval_in_which_somebody_else_was_busy_bends_no_forecast(course: Course) -> None:
+def test_an_interval_with_another_busy_program_changes_no_forecast(course: Course) -> None:
     course.go_on(6, busy=(30.0, 30.0), load=CALM_PAGES)
     course.go(busy=(85.0, 85.0), load=CALM_PAGES)
     found = known(foreseen(course, 3, busy=(30.0, 30.0), load=CALM_PAGES))
@@ -144,14 +144,14 @@ def test_what_comes_and_goes_beside_the_load_is_not_taken_for_its_own(course: Co
     assert found.low < 395.0 < found.high
 
 
-def test_nothing_is_foretold_too_early_too_far_or_of_failures(course: Course) -> None:
+def test_no_forecast_too_early_too_far_or_with_failures(course: Course) -> None:
     assert foreseen(course, LEAST_INTERVALS, busy=(30.0, 30.0), load=served(100, *[5.0] * 50)) is None
     assert foreseen(course, 60, busy=(4.0, 4.0), cpu=2.0, load=served(100, *[5.0] * 50)) is None
     failing = served(100, *[5.0] * 50, non_2xx=counted(lambda number: 50 * number))
     assert foreseen(course, busy=(30.0, 30.0), load=failing) is None
 
 
-def test_nothing_is_foretold_while_a_limit_holds(course: Course) -> None:
+def test_no_forecast_while_a_limit_holds(course: Course) -> None:
     assert foreseen(course, 12, **FULL) is None
 
 

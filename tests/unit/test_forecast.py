@@ -75,7 +75,7 @@ def test_the_range_is_at_most_half() -> None:
         ([0.0] * 5, {"capacity": 0.0}),
     ],
 )
-def test_nothing_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None:
+def test_nothing_is_reported(uses: Iterable[float], changes: dict[str, Any]) -> None:
     assert foretold(uses, **changes) is None
 
 
@@ -86,12 +86,12 @@ def test_nothing_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None
         *((USED, {"broken": {"receive": 5.0}}), (USED, {"non_2xx_share": None})),
     ],
 )
-def test_something_is_said(uses: Iterable[float], changes: dict[str, Any]) -> None:
+def test_something_is_reported(uses: Iterable[float], changes: dict[str, Any]) -> None:
     assert foretold(uses, **changes) is not None
 
 
 @pytest.mark.parametrize(("each", "said"), [(0.02, True), (0.0125, False)])
-def test_of_a_resource_that_was_hardly_used_nothing_is_said(each: float, said: bool) -> None:
+def test_of_a_resource_that_was_hardly_used_nothing_is_reported(each: float, said: bool) -> None:
     """Though it would be full within ten times the throughput, which was lower for most of the time."""
 
     def demands(now: Measured, _: HostView, __: bool) -> Mapping[str, Use]:

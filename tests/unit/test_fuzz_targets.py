@@ -30,7 +30,7 @@ def test_every_directory_of_the_corpus_belongs_to_a_target() -> None:
     assert {path.name for path in CORPUS.iterdir()} <= {target.name for target in TARGETS}
 
 
-def test_a_target_that_is_slow_or_raises_is_told() -> None:
+def test_a_target_that_is_slow_or_raises_is_reported() -> None:
     def spin(_: bytes) -> None:
         sum(range(1_000_000))
 

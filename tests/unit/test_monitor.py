@@ -218,7 +218,7 @@ class FailingHost(FakeHost):
         raise ZeroDivisionError(f"a mistake here {later}")
 
 
-async def test_an_error_at_a_machine_is_its_problem_and_the_test_goes_on(
+async def test_an_error_at_a_machine_is_its_problem_and_the_test_continues(
     machine: Any, load: Any, clock: FakeClock
 ) -> None:
     hosts, snapshots = [FailingHost(machine, clock), FakeHost(machine, clock)], list[Snapshot]()
@@ -264,7 +264,7 @@ async def test_who_insists_on_the_end_leaves_nothing_open(
     assert source.closed
 
 
-async def test_watching_goes_on_after_the_load_has_ended(stage: StageOf) -> None:
+async def test_watching_continues_after_the_load_has_ended(stage: StageOf) -> None:
     play, enough = stage(3), asyncio.Event()
 
     def show(snapshot: Snapshot) -> None:

@@ -63,7 +63,7 @@ async def test_a_broken_task_ends_the_load_as_failed(load: Any, caplog: pytest.L
     assert source.closed
 
 
-async def test_watching_goes_on_and_a_restart_begins_anew(load: Any) -> None:
+async def test_watching_continues_and_a_restart_begins_again(load: Any) -> None:
     source, snapshots = Breaking(load, break_off()), list[Snapshot]()
     monitor = Monitor("u", source, [], interval_s=0.02)
     task = asyncio.ensure_future(monitor.run(snapshots.append))

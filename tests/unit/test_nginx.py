@@ -23,7 +23,7 @@ Changes = dict[str, Any]
 
 
 def page(*, dropped_s: int = 0, **fields: Any) -> Changes:
-    """nginx as it goes on: 50 connections more in each interval, of which some are dropped."""
+    """nginx as it continues: 50 connections more in each interval, of which some are dropped."""
     status = replace(STATUS, **fields)
 
     def later(number: int) -> tuple[NginxStatus, ...]:

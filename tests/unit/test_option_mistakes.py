@@ -1,4 +1,4 @@
-"""Options that are wrong, or contradict each other: one line with the fix and exit code 2, before anything is sent."""
+"""Options that are wrong, or conflict: one line with the fix and exit code 2, before anything is sent."""
 
 import shlex
 from pathlib import Path
@@ -165,7 +165,7 @@ ROOT = Path(__file__).parents[2]
         ("tune --step-time 0.5 URL", ["steps of 2 s at most are too short to judge: give --step-time 3 or more"]),
     ],
 )
-def test_a_mistake_is_said_in_one_line(
+def test_a_mistake_is_reported_in_one_line(
     line: str, named: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Options without a command are those of a load of one URL; ``URL`` and the files stand for some."""

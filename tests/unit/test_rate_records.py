@@ -344,7 +344,7 @@ def test_a_sum_of_what_is_known(values: list[float | None], total: float | None)
     assert sum_known(values) == total
 
 
-def test_a_warm_up_that_ends_begins_anew() -> None:
+def test_a_warm_up_that_ends_begins_again() -> None:
     states = [(LoadState.WARMUP, LoadState.RUNNING), (LoadState.RUNNING, LoadState.RUNNING)]
     later = replace(COUNTED, at=102.0, requests=300)
     found = [load_rates(replace(COUNTED, state=old), replace(later, state=new)) for old, new in states]

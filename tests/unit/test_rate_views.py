@@ -99,7 +99,7 @@ def test_cores_that_are_in_both_samples_and_were_at_work() -> None:
         assert (without.cpu, without.cores) == (None, ())
 
 
-def test_states_that_are_told_in_one_sample_only_are_not_known() -> None:
+def test_states_that_are_reported_in_one_sample_only_are_not_known() -> None:
     shares = cpu_shares(CpuTimes(0, 0, 0, 0, 7, None), CpuTimes(1, 0, 0, 3, None, 7))
     assert shares is not None
     assert (shares.user, shares.nice, shares.system, shares.idle) == (25.0, 0.0, 0.0, 75.0)

@@ -1,4 +1,4 @@
-"""``@FILE`` in place of a secret: what is read, what is refused, and that no message repeats a secret."""
+"""``@FILE`` instead of a secret: what is read, what is refused, and that no message repeats a secret."""
 
 import os
 from base64 import b64encode
@@ -79,7 +79,7 @@ def test_a_pipe_is_a_file(file: Path) -> None:
         ("x" * (LARGEST + 1), ("-A",), "larger than 64 kB"),
     ],
 )
-def test_what_cannot_be_used_is_said_without_the_secret(
+def test_what_cannot_be_used_is_reported_without_the_secret(
     file: Path, content: str | None, words: tuple[str, ...], part: str
 ) -> None:
     if content is None:
@@ -99,7 +99,7 @@ def test_a_missing_file_has_the_exit_code_of_files(file: Path) -> None:
     assert raised.value.code == FILE
 
 
-def test_who_else_can_read_it_is_said_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_else_can_read_it_is_reported_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(f"me:{SECRET}\n")
     plan("-A", f"@{file}")
     assert capsys.readouterr().err == ""

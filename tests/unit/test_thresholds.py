@@ -243,7 +243,7 @@ class TestProcessors:
         assert found.over is (share / (1 - steal / 100) > 95.0)
 
     @pytest.mark.parametrize(("idle", "over"), [(19.5, True), (20.5, False)])
-    def test_what_is_stolen_beside_an_idle_core_keeps_nobody_waiting(self, idle: float, over: bool) -> None:
+    def test_steal_beside_an_idle_core_is_no_limit(self, idle: float, over: bool) -> None:
         cores = (CoreShares(0, busy(70.0, 30.0)), CoreShares(1, busy(99.0 - idle, 1.0)))
         assert of_host(STEAL, host(cpu=busy(80.0, 15.0), cores=cores)).over is over
 

@@ -124,7 +124,7 @@ class TestApache:
         (found,) = APACHE_WORKERS.headroom(serving(page(board(5)), kind=APACHE))
         assert (found.metric, found.value, found.threshold, found.below) == ("apache.full_pct", 25.0, 95.0, True)
 
-    def test_without_a_sample_nothing_is_said(self) -> None:
+    def test_without_a_sample_nothing_is_reported(self) -> None:
         view = serving(page(board(20)), kind=APACHE)
         view = replace(view, state=replace(view.state, sample=None))
         assert APACHE_WORKERS.of_host is not None
@@ -144,7 +144,7 @@ class TestApache:
             (False, True),
         )
 
-    def test_the_room_for_more_processes_is_said_of_prefork(self) -> None:
+    def test_the_room_for_more_processes_is_reported_of_prefork(self) -> None:
         rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
         assert "Memory allows about 44: 9.8 MB each" in text
@@ -171,7 +171,7 @@ class TestApache:
         assert ("KeepAliveTimeout" in text) is (kept > 10)
 
     @pytest.mark.parametrize(("kept", "used"), [(2, 7.0), (3, None)])
-    def test_slots_that_only_hold_a_connection_foretell_nothing(self, kept: int, used: float | None) -> None:
+    def test_slots_that_only_hold_a_connection_predict_nothing(self, kept: int, used: float | None) -> None:
         view = serving(page("K" * kept + "W" * (8 - kept) + "_" * 12), kind=APACHE)
         found = APACHE.demands(measured(view), view, True)
         assert dict(found) == ({} if used is None else {"apache-workers": Use(used, 20)})
@@ -239,7 +239,7 @@ class TestPhpFpm:
         ("pool", "used"),
         [(fpm(5), 4.0), (fpm(0), 0.0), (fpm(None), None), (fpm(5, most=None), None)],
     )
-    def test_its_children_are_foretold(self, pool: FpmPool, used: float | None) -> None:
+    def test_its_children_are_predicted(self, pool: FpmPool, used: float | None) -> None:
         view = serving(pool, kind=PHP_FPM)
         expected = {} if used is None else {"fpm-workers": Use(used, 20)}
         assert dict(PHP_FPM.demands(measured(view), view, True)) == expected
@@ -291,7 +291,7 @@ class TestHaproxy:
         assert of_host(HAPROXY_QUEUE, serving(*lines, kind=HAPROXY)).evidence[0][0] == metric
 
     @pytest.mark.parametrize("lines", [[], [line("FRONTEND", 1, 1)], [line("FRONTEND", 9, None)]])
-    def test_without_queues_and_limits_nothing_is_said(self, lines: list[HaproxyProxy]) -> None:
+    def test_without_queues_and_limits_nothing_is_reported(self, lines: list[HaproxyProxy]) -> None:
         view = serving(*lines, kind=HAPROXY)
         assert HAPROXY_QUEUE.of_host is not None
         assert HAPROXY_QUEUE.of_host(measured(view), view) is None
@@ -321,7 +321,7 @@ class TestHaproxy:
         assert "maxconn to about 6 per server" in advice(of_host(HAPROXY_QUEUE, serving(*lines, kind=HAPROXY)))
         assert "Add servers." in advice(of_host(HAPROXY_QUEUE, serving(lines[-1], kind=HAPROXY)))
 
-    def test_what_its_servers_do_is_foretold(self) -> None:
+    def test_the_forecast_counts_the_servers_processes(self) -> None:
         lines = (line("s1", 3, 4), line("s2", 2, 4), line("s3", 9, None), line("BACKEND", 14, 90))
         view = serving(*lines, kind=HAPROXY)
         assert dict(HAPROXY.demands(measured(view), view, True)) == {"haproxy-queue": Use(5, 8)}

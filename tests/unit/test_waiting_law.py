@@ -124,7 +124,7 @@ def test_nothing_else_is_near_its_limit(other: Assessment, view: HostView, over:
         (100.0, {"state": LoadState.DONE}),
     ],
 )
-def test_nothing_is_said_of(rps: float, load: dict[str, Any]) -> None:
+def test_nothing_is_reported_of(rps: float, load: dict[str, Any]) -> None:
     assert after(100.0, rps=rps, **load) is None
     assert Waiting().assess(interval(100.0, rps=rps, **load), ()) is None
 

@@ -16,7 +16,7 @@ class Glyphs:
 
     ``steps`` rise from empty to full; with ``dots``, graphs are drawn in Braille instead, and ``ground`` is a measured
     0. ``shades`` are the fillings of user, system, iowait and steal, ``patterns`` those of the parts of a request's
-    time: five that are told apart, and one for all others. ``junctions`` are indexed by the sides of a cell
+    time: five that are reported apart, and one for all others. ``junctions`` are indexed by the sides of a cell
     that the frame line reaches (up 1, right 2, down 4, left 8).
     """
 

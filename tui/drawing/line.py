@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from loadtop.i18n import Message, folded, rendered
 
-REPLACEMENT = "?"  # shown in place of a character that could move the cursor, change colours or hide text
+REPLACEMENT = "?"  # shown instead of a character that could move the cursor, change colours or hide text
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _COMBINING = {"Mn", "Mc", "Me"}
@@ -181,7 +181,7 @@ def fullest(cells: int, *variants: Line) -> Line:
 
 
 def hanging(head: Line, text: str, cells: int, role: Role = Role.TEXT) -> list[Line]:
-    """``text`` to the right of a head, in as many lines as it takes."""
+    """``text`` to the right of a head, in as many lines as needed."""
     indent = (Span(" " * length(head)),)
     parts = wrap(text, max(1, cells - length(head)), len(text) + 1) or [""]
     return [(*(indent if number else head), Span(part, role)) for number, part in enumerate(parts)]

@@ -6,12 +6,12 @@ _SIZES = ("kB", "MB", "GB", "TB", "PB")
 
 
 def grouped(value: float) -> str:
-    """A whole number with its thousands apart: ``21 000``."""
-    return f"{value:,.0f}".replace(",", " ")
+    """A whole number with separators: ``21,000``."""
+    return f"{value:,.0f}"
 
 
 def count(value: float | None, cells: int = 0) -> str:
-    """A number of things, right-aligned in ``cells``: whole, thousands apart, from a million on short."""
+    """A number of things, right-aligned in ``cells``: whole, with separators, from a million on short."""
     if value is None:
         text = ABSENT
     elif value >= 999_999.5:
@@ -22,12 +22,12 @@ def count(value: float | None, cells: int = 0) -> str:
 
 
 def per_second(value: float | None, cells: int = 0) -> str:
-    """A rate in three or four figures: ``6.72``, ``67.2``, ``1 640``."""
+    """A rate in three or four figures: ``6.72``, ``67.2``, ``1,640``."""
     return _in_figures(value, cells, 9.995, 99.95)
 
 
 def milliseconds(value: float | None, cells: int = 0) -> str:
-    """A duration in ms without its unit: ``0.42``, ``4.2``, ``42``, ``1 640``."""
+    """A duration in ms without its unit: ``0.42``, ``4.2``, ``42``, ``1,640``."""
     return _in_figures(value and max(value, 0.01), cells, 0.995, 9.95)
 
 

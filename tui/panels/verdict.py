@@ -36,7 +36,7 @@ NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold
 
 
 class _State(NamedTuple):
-    """The title with its role, what follows it and on ``where``, and what is said in place of evidence. ``subject``
+    """The title with its role, what follows it and on ``where``, and what is said instead of evidence. ``subject``
     is the most important part of ``rest``, where that is too long."""
 
     role: Role

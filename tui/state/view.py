@@ -294,7 +294,7 @@ class FeedReader:
             await asyncio.wait({self._task})
 
     def hold(self) -> None:
-        """Pause the view while data goes on, or resume it."""
+        """Pause the view while data continues, or resume it."""
         self.freeze(self._held is None, paused=True)
 
     def freeze(self, on: bool, *, paused: bool = False) -> None:

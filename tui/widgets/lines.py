@@ -192,7 +192,7 @@ class WheelScrolled:
 class Lines(Widget, inherit_bindings=False):
     """Keeps its lines. :meth:`show` compares new ones with them and refreshes only the spans that differ.
 
-    Sending whole widgets again at every tick costs ten times the bytes and twice the processor time.
+    Sending whole widgets again at every tick costs ten times the bytes and twice the CPU time.
     """
 
     ALLOW_SELECT = False

@@ -1,4 +1,4 @@
-"""What is said to the shell on a far machine and what comes back; no input or output here.
+"""What is said to the shell on a remote host and what comes back; no input or output here.
 
 An order is a line (``loop.sh`` and ``read.awk`` have the list). The answers stand between marks that hold a word
 chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile file) can pass for

@@ -1,4 +1,4 @@
-"""One connection: a process that leads to a far machine, and the shell loop at its far end."""
+"""One connection: a process that leads to a remote host, and the shell loop at its far end."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
 from loadtop.i18n import Message
 
-FRAME_BYTES = 8 << 20  # no frame is longer; a far side that prints more without an end is disconnected
+FRAME_BYTES = 8 << 20  # no frame is longer; a far side that prints more without end is disconnected
 CONNECT_S = 20.0
 CHUNK = 65536
 _LINE_BYTES = 2000

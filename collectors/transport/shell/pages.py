@@ -1,4 +1,4 @@
-"""Status pages of a far machine through the connection to it: each server there has a unix socket here, in a directory
+"""Status pages of a remote host through the connection to it: each server there has a unix socket here, in a directory
 that only this user can enter. The request then comes from that machine itself, and ``Require local`` stays."""
 
 import asyncio

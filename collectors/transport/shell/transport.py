@@ -1,4 +1,4 @@
-"""Reads a far machine through a shell there: one process that leads to it, one round trip per reading.
+"""Reads a remote host through a shell there: one process that leads to it, one round trip per reading.
 
 Nothing is copied there. A lost connection is made again with growing pauses; until then each reading fails with the
 reason. How the shell is started, and how its machine's servers are reached, is that of SSH or of a command.
@@ -32,7 +32,7 @@ _SOCKETS = (LISTENERS, *(wanted.path for wanted in TABLES))
 
 
 class ShellTransport(ABC):
-    """One far machine. ``source`` is the place of it for people; ``names`` are names and addresses that lead to it
+    """One remote host. ``source`` is the place of it for people; ``names`` are names and addresses that lead to it
     from here, as far as they are known once it is connected. Where it may be ``published``, others can lead to it too,
     through a port that was mapped to one of a container."""
 
@@ -109,7 +109,7 @@ class ShellTransport(ABC):
             await asyncio.shield(line.close())
 
     async def _exchange(self, line: ShellLine, request: Request, *, sockets: bool) -> tuple[Reading, list[str]]:
-        """One frame. After one that was not read to its end (a cancelled reading), everything is sent anew."""
+        """One frame. After one that was not read to its end (a cancelled reading), everything is sent again."""
         mark = line.next_mark()
         orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=self._far.queues)
         if not self._heard:
@@ -132,7 +132,7 @@ class ShellTransport(ABC):
     async def open(self, patience_s: float) -> ShellLine:
         """Connect; the shell there has so long for its first answer. Raises :class:`TransportError`."""
         line, pages = await self.start()
-        async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing goes on
+        async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing continues
             unfinished.push_async_callback(line.close)
             mark = line.next_mark()
             answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience_s)

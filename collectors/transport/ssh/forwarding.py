@@ -1,4 +1,4 @@
-"""Sockets here that lead to servers of a far machine, which OpenSSH's client opens and forwards."""
+"""Sockets here that lead to servers of a remote host, which OpenSSH's client opens and forwards."""
 
 import asyncio
 

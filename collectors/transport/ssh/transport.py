@@ -1,4 +1,4 @@
-"""Reaches a far machine over SSH: one process of OpenSSH's client, one channel.
+"""Reaches a remote host over SSH: one process of OpenSSH's client, one channel.
 
 The user's own configuration holds: aliases, jump hosts, agent, known_hosts; host keys are always checked.
 """

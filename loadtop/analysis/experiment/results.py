@@ -101,7 +101,7 @@ def _is_in_range(result: CellResult) -> bool:
 
 class ResultFile:
     """``cells.jsonl`` in the directory of an experiment. A line that is not a result is left out: it was cut off by a
-    crash, or somebody else wrote it."""
+    crash, or someone else wrote it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -171,7 +171,7 @@ class PeerTotals:
             self._peers[peer.address] = peer, figures
 
     def as_json(self) -> list[Json]:
-        """``dependencies`` of the machine's entry in the JSON summary, those with the most open questions first."""
+        """``dependencies`` of the machine's entry in the JSON summary, those with the most pending requests first."""
         found = sorted(self._peers.values(), key=lambda each: each[1]["questions"].mean or 0.0, reverse=True)
         return [
             {

@@ -44,7 +44,7 @@ OVER = Message("The demo has ended: q prints the report, `loadtop replay` shows 
 
 
 def caption(load: LoadSample | None) -> Text:
-    """The line of the present phase. A load that was begun again begins with the first."""
+    """The line of the present phase. A load that was started again begins with the first."""
     if load is None or load.state is LoadState.STARTING:
         return STARTING
     return OVER if load.state.ended else PHASES[(load.step - 1) % len(PHASES)].told

@@ -184,7 +184,7 @@ def _watch_generators(options: Options) -> None:
 
 
 def _set_bounds(options: Options) -> None:
-    """The bounds of ``tune``. Raises UsageError if they contradict each other."""
+    """The bounds of ``tune``. Raises UsageError if they conflict."""
     from loadtop.analysis.tune.controller import StepSearch, TimeLimits
 
     most = options.concurrency or table.TUNE_CONNECTIONS

@@ -103,7 +103,7 @@ class Results:
             self._first_failures.setdefault(_failure_kind(code), row)
 
     def noted(self) -> Requests:
-        """The slowest requests and the first failures, with labels in place of URLs; JMeter does not time sending."""
+        """The slowest requests and the first failures, with labels instead of URLs; JMeter does not time sending."""
         slowest = (row for _, _, row in sorted(self._slowest, key=lambda entry: entry[:2], reverse=True))
         failures = self._first_failures.items()
         return Requests(

@@ -108,7 +108,7 @@ class Workers:
             before = self._known[key]
             if worker.state == MISSING:
                 self._set_state(key, MISSING)
-            elif not worker.memory:  # it has just started; after a stop, it starts anew for its master
+            elif not worker.memory:  # it has just started; after a stop, it starts again for its master
                 self._known[key] = replace(before, state=worker.state, users=worker.users)
             else:
                 cpu_pct = None

@@ -100,7 +100,7 @@ def test_machines_are_compared_by_name(snapshots: list[Snapshot]) -> None:
     assert not found.broken
 
 
-def test_what_the_baseline_lacks_is_said(snapshots: list[Snapshot]) -> None:
+def test_what_the_baseline_lacks_is_reported(snapshots: list[Snapshot]) -> None:
     baseline = Baseline(Path("main.loadtop"), run(snapshots))
     hosts = ", ".join(baseline.result.roles)
     said = {rule: baseline.missing(Condition.parse(rule)) for rule in (

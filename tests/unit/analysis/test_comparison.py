@@ -1,4 +1,4 @@
-"""Comparisons of made-up runs."""
+"""Comparisons of generated runs."""
 
 import json
 from dataclasses import replace
@@ -121,7 +121,7 @@ def test_steps_are_compared_with_their_like(snapshots: list[Snapshot]) -> None:
     assert compare([_run("a", snapshots, step_s=15)] * 2, 10, "time").by == "time"
 
 
-def test_nothing_in_common_is_said(snapshots: list[Snapshot]) -> None:
+def test_nothing_in_common_is_reported(snapshots: list[Snapshot]) -> None:
     other = _run("b", snapshots[:20], step_s=30)
     other.series.loads = {1: "c=77"}
     with pytest.raises(ValueError, match="no step in common"):

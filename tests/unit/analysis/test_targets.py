@@ -1,4 +1,4 @@
-"""Several machines serve the load: which are targets, and what is told of them in one number."""
+"""Several machines serve the load: which are targets, and what is reported of them in one number."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +16,7 @@ from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 
 class Far(SshTransport):
-    """A far machine of which nothing is known but its address."""
+    """A remote host of which nothing is known but its address."""
 
     def __init__(self, address: str) -> None:
         super().__init__(f"ssh://{address}")

@@ -70,7 +70,7 @@ def test_a_time_of_milliseconds_still_gives_the_rate(run: Run) -> None:
     assert figures["load"]["requests"] / figures["duration_s"] == pytest.approx(figures["load"]["rps"], rel=1e-4)
 
 
-def test_requests_that_missed_their_time_are_told_where_there_is_one(run: Run) -> None:
+def test_requests_that_missed_their_time_are_reported_where_there_is_one(run: Run) -> None:
     run.go(3)
     assert (run.json()["load"]["late"], run.json()["load"]["unsent"], run.json()["load"]["workers"]) == (None,) * 3
     assert not re.search("never sent|  worker ", run.report())
@@ -92,7 +92,7 @@ def test_the_verdict_is_the_one_that_held_longest_while_load_ran(run: Run) -> No
     assert verdict["evidence"][0]["value"] == 99.0
 
 
-def test_limits_are_told_with_the_loads_at_which_they_held(run: Run) -> None:
+def test_limits_are_reported_with_the_loads_at_which_they_held(run: Run) -> None:
     """The load is raised from 8 to 20 connections, and the processors are the limit for the last 7 s."""
     run.go(22, load={"concurrency": 8})
     run.go(7, **FULL, load={"concurrency": 20})
@@ -122,14 +122,14 @@ def test_the_report_begins_with_the_limit_of_the_highest_load_not_with_the_one_t
     assert "; none at 4 connections" in " ".join(run.report().split())
 
 
-def test_one_limit_under_one_load_is_told_once(run: Run) -> None:
+def test_one_limit_under_one_load_is_reported_once(run: Run) -> None:
     run.go(8, **FULL)
     assert [each["load"] for each in run.json()["limits"]] == ["c=10"]
     assert run.report().count("at 10 connections") == 1
     assert not [each for each in tables(run.result()) if each.title == "Limits"]
 
 
-def test_without_a_limit_the_loads_are_told(run: Run) -> None:
+def test_without_a_limit_the_loads_are_reported(run: Run) -> None:
     for step, concurrency in enumerate((1, 2, 4)):
         run.go(5, load={"concurrency": concurrency, "step": step + 1, "steps": 3})
     assert run.json()["limits"] == []
@@ -197,7 +197,7 @@ def test_the_warm_up_is_left_out(run: Run) -> None:
     assert figures["hosts"][0]["samples"] == 8
 
 
-def test_steps_are_told_apart(run: Run) -> None:
+def test_steps_are_distinguished(run: Run) -> None:
     run.go(5, load={"step": 1, "steps": 2, "concurrency": 1})
     run.go(5, load={"step": 2, "steps": 2, "concurrency": 8}, **FULL)
     one, two = run.json()["steps"]
@@ -270,7 +270,7 @@ def test_a_verdict_of_little_confidence_is_probable(run: Run, confidence: float,
     assert report(replace(result, main=replace(result.main, finding=finding))).startswith(f"{said} on web1")
 
 
-def test_shares_of_the_processors_are_told_until_they_add_up(run: Run) -> None:
+def test_shares_of_the_processors_are_reported_until_they_add_up(run: Run) -> None:
     run.go(3)
     result = run.result()
     figures = result.summary

@@ -80,7 +80,7 @@ def test_a_scoreboard_cut_off_is_no_smaller_server(status: Status) -> None:
 
 
 @pytest.mark.parametrize("name", ["2.4.62-prefork", "2.4.71-prefork", "2.4.71-worker", "2.4.71-event"])
-def test_the_page_for_people_is_told_apart(status: Status, name: str) -> None:
+def test_the_page_for_people_is_recognised(status: Status, name: str) -> None:
     with pytest.raises(AbsentError, match="an HTML page") as raised:
         apache.parse_page(page(status(f"{name}.html")))
     assert "SetHandler server-status" in str(raised.value.fix)

@@ -125,7 +125,7 @@ def test_any_text_as_a_url(text: str, scheme: str) -> None:
     without_credentials(url)
 
 
-def test_a_number_cut_off_is_no_number() -> None:
+def test_a_number_cut_off_is_not_a_number() -> None:
     assert memory.parse("MemTotal: 100 kB\nMemFree: 50 kB\nMemAvailable: 7").available_kb is None
     with pytest.raises(ParseError):
         memory.parse("MemTotal: 100 kB\nMemFree: 5")

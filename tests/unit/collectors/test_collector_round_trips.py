@@ -1,4 +1,4 @@
-"""Made-up machines, printed as a kernel prints them, are read back as they were made up."""
+"""Generated machines, printed as a kernel prints them, are read back as they were made up."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace

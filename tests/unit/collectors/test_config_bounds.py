@@ -125,7 +125,7 @@ WORST = {
 
 @pytest.mark.parametrize("kind", WORST)
 def test_no_step_over_the_largest_configuration_takes_long(kind: str) -> None:
-    """They run in the event loop, where nothing else goes on meanwhile. This limit is for a slow and busy machine."""
+    """They run in the event loop, where nothing else continues meanwhile. This limit is for a slow and busy machine."""
     files = {f"/c/{part}.conf": WORST[kind][part * 200_000 : (part + 1) * 200_000] for part in range(11)}
     config = read(Files(files), "/c/*.conf")
     steps: dict[str, Callable[[], object]] = {

@@ -27,7 +27,7 @@ def test_a_regular_file_up_to_its_limit(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
-    """Whoever waits for a reader of it goes on waiting."""
+    """Anyone who waits for a reader of it continues waiting."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     opened = threading.Event()

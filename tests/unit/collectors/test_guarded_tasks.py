@@ -1,4 +1,4 @@
-"""An error of ours in a task of a host is a problem of that host: it is shown, and sampling goes on."""
+"""An error of ours in a task of a host is a problem of that host: it is shown, and sampling continues."""
 
 import ast
 import asyncio
@@ -19,7 +19,7 @@ async def fails() -> None:
     raise ZeroDivisionError("a mistake here")
 
 
-async def test_an_error_is_told_and_an_end_is_not() -> None:
+async def test_an_error_is_reported_and_an_end_is_not() -> None:
     told: list[Message] = []
     await guarded(fails, told.append)
     await guarded(lambda: asyncio.sleep(0), told.append)
@@ -42,7 +42,7 @@ async def test_an_error_as_long_as_a_book_is_cut() -> None:
 
 
 @instantly
-async def test_sampling_goes_on_after_an_error() -> None:
+async def test_sampling_continues_after_an_error() -> None:
     machine = FakeMachine()
     host = HostCollector("web1", "target", machine, find_servers=False)
     await host.start(1.0)
@@ -99,7 +99,7 @@ async def test_a_search_that_fails_says_so_until_one_succeeds() -> None:
 
 
 def test_every_task_of_a_host_is_guarded() -> None:
-    """A task that nobody waits for keeps its error to itself."""
+    """A task that no one waits for keeps its error to itself."""
     calls = [
         (f"{path.name}:{call.lineno}", call.args[0])
         for path in sorted(Path(background.__file__).parent.rglob("*.py"))

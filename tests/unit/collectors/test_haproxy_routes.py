@@ -71,7 +71,7 @@ def test_what_requests_of_a_port_can_reach(port: int, servers: set[str]) -> None
     assert set(map(told, reached(found, Place(port=port), port))) == servers
 
 
-def test_a_port_that_nobody_has() -> None:
+def test_a_port_that_no_one_has() -> None:
     found = routes(config_of(BALANCED))
     assert not accepted(found, Place(port=84))
     assert not accepted(found, Place("10.0.0.2", 83))

@@ -134,7 +134,7 @@ async def test_a_hanging_page_delays_nothing_and_is_named(machine: FakeMachine) 
     ],
 )
 @instantly
-async def test_what_is_wrong_with_a_page_is_said(
+async def test_what_is_wrong_with_a_page_is_reported(
     machine: FakeMachine, answer: str | int | None, state: State, said: str
 ) -> None:
     if answer is not None:
@@ -174,7 +174,7 @@ async def test_a_page_is_found_from_listening_sockets(machine: FakeMachine) -> N
 
 
 @instantly
-async def test_looking_goes_on_now_and_then_until_a_server_is_there(machine: FakeMachine) -> None:
+async def test_looking_continues_now_and_then_until_a_server_is_there(machine: FakeMachine) -> None:
     async with watching(machine, target_urls=["http://web1/"]) as host:
         await asyncio.sleep(12.5)
         assert 2 <= len(machine.fetched) <= 4
@@ -185,7 +185,7 @@ async def test_looking_goes_on_now_and_then_until_a_server_is_there(machine: Fak
 
 
 @instantly
-async def test_a_server_that_is_started_anew_is_found_again(machine: FakeMachine) -> None:
+async def test_a_server_that_is_started_again_is_found_again(machine: FakeMachine) -> None:
     async with watching(machine) as host:
         for pid, port in ((10, 8080), (20, 8081)):
             url = f"http://127.0.0.1:{port}/server-status?auto"

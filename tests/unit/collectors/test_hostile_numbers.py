@@ -1,4 +1,4 @@
-"""Numbers that no machine has, wherever a number can stand: the test goes on, and what is shown stays finite."""
+"""Numbers that no machine has, wherever a number can stand: the test continues, and what is shown stays finite."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Reading a directory made like / : what is there, what is not, and what may not be read."""
+"""Reading a directory made like / : what is there, what is not, and what cannot be read."""
 
 import asyncio
 import os

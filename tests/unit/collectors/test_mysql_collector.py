@@ -44,7 +44,7 @@ def test_an_answer(status: Status) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_what_is_no_number_is_not_measured(status: Status, number: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_measured(status: Status, number: str) -> None:
     lines = status("mariadb-10.11.txt").splitlines()
     text = "".join(f"{line.partition(chr(9))[0]}\t{number}\n" for line in lines)
     found = parse(f"version\t8.0.43\nThreads_connected\t7\n{text}", ADDRESS)

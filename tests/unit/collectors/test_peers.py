@@ -53,7 +53,7 @@ def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
     assert found.peers == (Peer("10.0.0.5:3306", "mysql", 2, 20, 15, 50, 100),)
 
 
-def test_counters_that_fall_begin_anew() -> None:
+def test_counters_that_fall_begin_again() -> None:
     counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
     counters.update(peers.parse(CLOCKS), {}, {})
     anew = peers.parse(CLOCKS.replace("80 40 900 400", "3 2 10 4"))
@@ -175,7 +175,7 @@ def test_a_waiter_of_an_unknown_kind_does_not_end_a_lock() -> None:
 
 
 async def nothing() -> None:
-    """Nobody follows the request path."""
+    """No one follows the request path."""
 
 
 async def test_locks_of_a_database_are_its_own() -> None:

@@ -69,7 +69,7 @@ def test_hidden_states_are_not_counted(status: Status) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_what_is_no_number_is_not_measured(status: Status, number: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_measured(status: Status, number: str) -> None:
     names = (line.partition("\t")[0] for line in status("postgresql-15.txt").splitlines())
     text = "".join(f"{name}\t{number}\n" for name in names)
     found = parse(f"server_version\t16.3\nsessions\t7\n{text}", ADDRESS)

@@ -50,7 +50,7 @@ def test_before_6_2_the_cpu_time_is_that_of_all_threads(status: Status) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_what_is_no_number_is_not_measured(number: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_measured(number: str) -> None:
     names = ("connected_clients", "maxclients", "tcp_port", "used_cpu_sys", "used_cpu_user", "total_commands_processed")
     info = "redis_version:7.2\r\n" + "".join(f"{name}:{number}\r\n" for name in names)
     assert parse(answer(info, f":{number}\r\n"), ADDRESS) == RedisStatus(ADDRESS, "7.2")
@@ -178,7 +178,7 @@ class Far(Asked):
         return f"/here{address}"
 
 
-async def test_a_socket_of_a_far_machine_gets_no_password_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_socket_of_a_remote_host_gets_no_password_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "Hu5h")
     machine, (path, *_) = Far(()), RedisCollector.sockets
     for collector in (collector_of(machine), collector_of(machine, path)):

@@ -50,7 +50,7 @@ class Machine(FakeMachine):
         self.held.setdefault(pid, []).append(inode)
 
     def asked(self) -> None:
-        """Somebody is connected to the tested port."""
+        """Someone is connected to the tested port."""
         self.rows.append(row(("127.0.0.1", 8000), ("127.0.0.1", 40000), "01", 0))
 
     def servers(self, group: str) -> tuple[int, ...]:
@@ -149,7 +149,7 @@ def test_a_service_that_asks_ever_new_places_is_not_followed_each_second(
     assert machine.searches == request_path.MOST_LOOKS
 
 
-def test_what_loadtop_itself_serves_sets_nobody_aside(machine: Machine) -> None:
+def test_a_page_that_loadtop_serves_sets_no_server_aside(machine: Machine) -> None:
     machine.asked()
     machine.processes((SERVICE, "python3", LOADTOP))
     assert placed(machine)[:2] == (set(), set())

@@ -105,7 +105,7 @@ def test_debians_pools(first: str) -> None:
     assert config.file_with("[www]") == "/etc/php/8.2/fpm/pool.d/www.conf"
 
 
-def test_a_later_file_goes_on_with_a_pool_and_relative_includes_are_below_the_prefix() -> None:
+def test_a_later_file_continues_with_a_pool_and_relative_includes_are_below_the_prefix() -> None:
     path = "/usr/local/etc/php-fpm.conf"
     files = {
         path: "[global]\ninclude=etc/php-fpm.d/*.conf\n",
@@ -190,7 +190,7 @@ def test_defaults_only_where_everything_could_be_read() -> None:
     assert apache_config.limits(read({}, path, include_of=include), "prefork") == {}
 
 
-def test_where_apache_is_told_to_listen() -> None:
+def test_the_addresses_on_which_apache_listens() -> None:
     text = "Listen 80\n<IfModule ssl_module>\n  Listen 443 https\n</IfModule>\nListen 127.0.0.1:8080\nlisten [::1]:81\n"
     config = read({"/a.conf": f"{text}#Listen 1\nListenBacklog 2\nListen x\nListen 80"}, "/a.conf")
     assert apache_config.listening(config) == (

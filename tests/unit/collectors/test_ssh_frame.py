@@ -157,7 +157,7 @@ def test_a_name_cannot_pass_for_another_process() -> None:
 
 
 @pytest.mark.parametrize("garbage", ["", "\x1b[2J\x1b]0;x\x07", "sh: head: not found\n", "==> /proc/uptime <==\nx\n"])
-def test_what_is_no_frame_is_said(garbage: str) -> None:
+def test_what_is_not_a_frame_is_reported(garbage: str) -> None:
     with pytest.raises(TransportError, match="cannot parse its response") as error:
         frames.parse_frame(garbage, "mark", Request(FILES), frames.Kept())
     assert str(error.value).isprintable()

@@ -80,7 +80,7 @@ async def test_patience_has_an_end_and_then_it_is_asked_for_again() -> None:
 
 
 @instantly
-async def test_a_failure_is_told_once_per_request() -> None:
+async def test_a_failure_is_reported_once_per_request() -> None:
     page = StatusPage("http://u:secret@a/", Server(problem="connection refused").fetch, 1.0)
     page.ask()
     await page.settle(0.1)

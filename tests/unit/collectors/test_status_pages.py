@@ -99,13 +99,13 @@ def test_other_pages_are_none_of_nginx(status: Status, name: str) -> None:
             nginx.parse(text)
 
 
-def test_the_queue_of_a_unix_socket_are_connections_that_nobody_accepted(status: Status) -> None:
+def test_the_queue_of_a_unix_socket_are_connections_that_no_one_accepted(status: Status) -> None:
     queues = {"/run/php/fpm.sock": 2, "/run/with a space": 0, "@abstract": 0}
     assert sockets.parse_unix(status("unix-sockets.txt")) == queues
 
 
 @pytest.mark.parametrize("table", ["no table\n", "Num RefCount\n1: 2 3 nonsense 5 6 7 /x\n"])
-def test_what_is_no_table_of_unix_sockets_is_said(table: str) -> None:
+def test_what_is_no_table_of_unix_sockets_is_reported(table: str) -> None:
     with pytest.raises(ParseError, match="/proc/net/unix"):
         sockets.parse_unix(table)
 

@@ -31,8 +31,8 @@ def test_of_two_at_the_same_port_the_address_decides() -> None:
     assert serving(found, "http://web1/") == {1, 2}
 
 
-def test_none_is_under_test_where_nobody_listens_there() -> None:
-    """The load goes through a proxy, or where they listen may not be read."""
+def test_none_is_under_test_where_no_one_listens_there() -> None:
+    """The load goes through a proxy, or where they listen cannot be read."""
     assert serving(places((("::", 81),), ()), "http://web1/") == frozenset()
     assert serving(places((("::", 80),), ()), "http://web1/") == {1}
 

@@ -13,7 +13,7 @@ from collectors.transport.unix_clocks import OLDEST_S, UnixClocks
 
 
 class Service:
-    """Listens at a path and accepts whoever connects."""
+    """Listens at a path and accepts anyone who connects."""
 
     def __init__(self, path: Path, closing: ExitStack) -> None:
         self.path, self._closing = path, closing

@@ -62,7 +62,7 @@ def test_the_parts_of_a_time(elapsed: int, latency: int, connect: int, parts: tu
     assert [part.count for part in (found.total, *one)] == [1] * 4
 
 
-def test_a_failure_is_told_in_200_characters() -> None:
+def test_a_failure_is_reported_in_200_characters() -> None:
     assert read(row())[0].error == ""
     assert read(row(words="x" * 197, success="false"))[0].error == "/: " + "x" * 197
     assert read(row(words="x" * 300, success="false"))[0].error == "/: " + "x" * 197
@@ -93,7 +93,7 @@ def test_a_message_of_two_lines_is_one_row() -> None:
     assert results.error == '/: oh, "no"\nagain'
 
 
-def test_steps_and_the_warm_up_are_told_by_threads() -> None:
+def test_steps_and_the_warm_up_are_reported_by_threads() -> None:
     results, _ = read(row(thread="s0 1-1") + row(thread="s1 2-1") + row(thread="10.0.0.1-s2 3-1"))
     assert (results.requests, results.step) == (2, 2)
 
@@ -125,7 +125,7 @@ def test_what_failed(exception: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["", '1,4,"'])
-def test_rows_without_an_end_are_left_out(start: str) -> None:
+def test_rows_without_end_are_left_out(start: str) -> None:
     results, reader = read(row() + start)
     tracemalloc.start()
     try:

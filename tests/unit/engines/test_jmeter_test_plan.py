@@ -106,7 +106,7 @@ def test_the_users_own_plan(tmp_path: Path) -> None:
     assert (options.time, options.concurrency) == (None, None)
 
 
-def test_data_files_must_be_there_on_far_machines(tmp_path: Path) -> None:
+def test_data_files_must_be_there_on_remote_hosts(tmp_path: Path) -> None:
     file = tmp_path / "own.jmx"
     data = '<CSVDataSet><stringProp name="filename">users.csv</stringProp></CSVDataSet>'
     file.write_text(jmx(plan()).replace("</hashTree></jmeterTestPlan>", f"{data}</hashTree></jmeterTestPlan>"))

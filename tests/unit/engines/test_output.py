@@ -29,7 +29,7 @@ def test_a_line_that_is_not_too_long_waits_for_its_end() -> None:
 
 
 @pytest.mark.parametrize("start", [b"\x1bP", b"\x1b]", b"\x1b[", b"\x1b[1", b"\x1b ", b"\x1b_"])
-def test_sequences_without_an_end_cost_little(start: bytes) -> None:
+def test_sequences_without_end_cost_little(start: bytes) -> None:
     """A pattern that looks for their end from each start needs minutes for this, and the test's time limit."""
     splitter = LineSplitter()
     for _ in range(20):

@@ -182,7 +182,7 @@ def test_what_oha_cuts_off_at_its_end_has_not_failed() -> None:
     assert (tool.load.requests, tool.load.failures) == (46_930, Failures.undivided(2))
 
 
-def test_a_second_summary_counts_anew() -> None:
+def test_a_second_summary_counts_again() -> None:
     """A script may run its tool more than once."""
     lines = ("  Requests/sec:\t9", "  [200]\t8 responses", "  [2] Connection reset", "  [3] timed out")
     tool = reader("hey", lines=(*lines, *lines))

@@ -90,7 +90,7 @@ def test_what_ends_in_different_steps_is_added_up_as_it_stands() -> None:
     assert take(steps, one, two) == (2, 11, 3, False)
 
 
-def test_a_delay_of_the_event_loop_is_told_once() -> None:
+def test_a_delay_of_the_event_loop_is_reported_once() -> None:
     steps, one = Aggregator(PLAN), Worker()
     one.say(1, 5, delay_s=0.5)
     one.say(1, 6, delay_s=0.1)

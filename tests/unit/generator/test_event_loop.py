@@ -35,7 +35,7 @@ class BusySocket:
 
 
 class SoonTimer:
-    """In place of a timer of the kernel: its time comes when it is set."""
+    """Instead of a timer of the kernel: its time comes when it is set."""
 
     made: ClassVar["list[SoonTimer]"] = []
 

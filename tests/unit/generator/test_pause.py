@@ -1,4 +1,4 @@
-"""A paused load sends nothing, and goes on with what was left."""
+"""A paused load sends nothing, and continues with what was left."""
 
 from typing import Any
 from unittest.mock import Mock
@@ -30,7 +30,7 @@ def connections() -> Any:
     return Mock(results=Mock(counters=Counters(), request_log=None), take_free=Mock(side_effect=[Mock(), Mock(), None]))
 
 
-def test_the_closed_model_goes_on_with_what_was_left() -> None:
+def test_the_closed_model_continues_with_what_was_left() -> None:
     slots = connections()
     model = ClosedModel(slots, TargetMix([(Mock(), 1.0)]), 10)
     model.pause()
@@ -43,7 +43,7 @@ def test_the_closed_model_goes_on_with_what_was_left() -> None:
     assert (slots.send.call_count, model.left) == (2, 8)
 
 
-def test_no_arrival_of_a_pause_is_made_up_for_or_late(clock: Clock) -> None:
+def test_arrivals_of_a_pause_are_neither_sent_later_nor_late(clock: Clock) -> None:
     slots = connections()
     model = OpenModel(slots, TargetMix([(Mock(), 1.0)]), 1000, rate=10.0, offset=1.0, caught_up=Mock())
     model.pause()

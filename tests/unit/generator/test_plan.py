@@ -83,7 +83,7 @@ def test_a_user_in_the_url_becomes_basic_auth_and_is_gone_from_the_url() -> None
         ("", "http://host"),
     ],
 )
-def test_a_wrong_url_is_told_with_the_fix(url: str, fix: str) -> None:
+def test_a_wrong_url_is_reported_with_the_fix(url: str, fix: str) -> None:
     with pytest.raises(PlanError, match=fix) as caught:
         Target.parse(url)
     assert "\n" not in str(caught.value)

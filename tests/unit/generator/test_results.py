@@ -1,4 +1,4 @@
-"""What is counted of responses, and the parts of their times, on a made-up clock."""
+"""What is counted of responses, and the parts of their times, on a generated clock."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When requests that take too long are given up, on a made-up clock."""
+"""When requests that take too long are given up, on a generated clock."""
 
 import asyncio
 import types

@@ -208,7 +208,7 @@ def test_what_is_there_at_once_is_read_to_its_end_in_several_reads(
 
 
 @pytest.mark.parametrize("send_at_once", [True, False])
-def test_a_refused_connect_is_told(loop: EpollLoop, send_at_once: bool) -> None:
+def test_a_refused_connect_is_reported(loop: EpollLoop, send_at_once: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         address: Address = gone.getsockname()
     tested = RecordedConnection()

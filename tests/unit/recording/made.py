@@ -28,10 +28,10 @@ META = SessionMeta(
 
 
 class Made:
-    """Makes frames: both use the name whose parts come and go, counters that begin anew, a load that is restarted."""
+    """Makes frames: both use the name whose parts come and go, counters that begin again, a load that is restarted."""
 
     def __init__(self, seed: int) -> None:
-        self._draw = random.Random(seed)  # noqa: S311 - made-up figures, no secret
+        self._draw = random.Random(seed)  # noqa: S311 - generated figures, no secret
         self._known: dict[str, int] = {}
         self._last: dict[str, model.HostSample] = {}
 
@@ -211,7 +211,7 @@ _source, _known = _going_on(), list[Snapshot]()
 
 
 def moments(number: int) -> list[Snapshot]:
-    """So many moments of a made-up session, always the same."""
+    """So many moments of a generated session, always the same."""
     _known.extend(islice(_source, max(0, number - len(_known))))
     return _known[:number]
 

@@ -1,4 +1,4 @@
-"""Recordings that somebody else made: nothing in them is run, hangs, fills the memory, or reaches the terminal."""
+"""Recordings that someone else made: nothing in them is run, hangs, fills the memory, or reaches the terminal."""
 
 import json
 import os
@@ -171,7 +171,7 @@ def test_very_many_machines_are_refused(path: Path, capsys: pytest.CaptureFixtur
     assert f"it has more than {MAX_HOSTS} machines" in said
 
 
-def test_damage_at_many_places_is_said_in_few_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_at_many_places_is_reported_in_few_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Session(path) as session:
         whole = [codec.encode(frame) for frame in session.frames()]
     put_frames(path, *(message if number % 2 else b"\x00" for number, message in enumerate(whole * 10)))

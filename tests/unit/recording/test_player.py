@@ -78,7 +78,7 @@ async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], tmp
     shown: list[Snapshot] = []
 
     class BusyClock(FakeClock):
-        """While the player waits, the test goes on."""
+        """While the player waits, the test continues."""
 
         def wall(self) -> float:
             return 1.8e9 if len(shown) < len(snapshots) else 2e9
@@ -96,7 +96,7 @@ async def test_a_recording_that_grows_is_followed(snapshots: list[Snapshot], tmp
     assert shown == snapshots
 
 
-async def test_another_diagnosis_is_said(snapshots: list[Snapshot], tmp_path: Path) -> None:
+async def test_another_diagnosis_is_reported(snapshots: list[Snapshot], tmp_path: Path) -> None:
     verdict = replace(snapshots[9].diagnosis.verdict, bottleneck="steal", host="web1")
     changed = [*snapshots]
     changed[9] = Snapshot(snapshots[9].measured, Diagnosis(verdict, (verdict,)))

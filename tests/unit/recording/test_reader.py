@@ -123,7 +123,7 @@ def test_a_place_that_may_not_be_entered(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"some text that is longer than the header of a database" * 20, None])
-def test_a_file_that_is_no_recording(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_that_is_not_a_recording(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / "a.loadtop"
     if content is None:
         alter(file, "CREATE TABLE frame (id)")
@@ -248,7 +248,7 @@ def test_one_flipped_bit_costs_one_block_and_says_so(copy: Path) -> None:
         assert session.count == COUNT
 
 
-def test_a_missing_block_is_said(copy: Path) -> None:
+def test_a_missing_block_is_reported(copy: Path) -> None:
     alter(copy, "DELETE FROM block WHERE first = 1")
     with Session(copy) as session:
         assert list(session.frames()) == frames()[128:]

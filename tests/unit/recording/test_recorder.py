@@ -1,4 +1,4 @@
-"""A test goes on whatever becomes of its recording, and the recording goes on when it can."""
+"""A test continues whatever becomes of its recording, and the recording continues when it can."""
 
 import os
 import sqlite3
@@ -186,7 +186,7 @@ def test_a_file_that_is_removed_ends_the_recording(opened: Recorder) -> None:
     assert not opened.path.exists()
 
 
-def test_a_disk_that_does_not_answer_holds_nobody_up(opened: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_does_not_answer_delays_nothing(opened: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
     write = Writer.write
 
@@ -228,7 +228,9 @@ def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
         assert session.meta.url == "http://***@web1/"
 
 
-def test_a_mistake_of_this_program_is_said_and_ends_no_test(opened: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_of_this_program_is_reported_and_ends_no_test(
+    opened: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def take(_: Writer, __: Snapshot) -> None:
         raise ValueError("no such thing")
 

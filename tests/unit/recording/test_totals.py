@@ -53,7 +53,7 @@ def stored(session: Session) -> bool:
 
 
 @pytest.mark.parametrize("kept", LAB, ids=lambda path: path.name.removesuffix(SUFFIX))
-def test_real_recordings_are_told_the_same_both_ways(kept: Path, tmp_path: Path) -> None:
+def test_real_recordings_are_reported_the_same_both_ways(kept: Path, tmp_path: Path) -> None:
     with Session(unpack(kept, tmp_path)) as session:
         assert not stored(session)
         from_frames = told(result_of(session))
@@ -135,7 +135,7 @@ def test_totals_that_are_none_are_left_aside(recording: Path, said: tuple[Any, .
 
 
 @pytest.mark.parametrize("end", ["", " ", f" {'0' * 32}"])
-def test_totals_of_somebody_else_are_left_aside(recording: Path, said: tuple[Any, ...], end: str) -> None:
+def test_totals_of_another_user_are_ignored(recording: Path, said: tuple[Any, ...], end: str) -> None:
     """All else of them is right: they would be taken as they are, and can say anything."""
     with closing(sqlite3.connect(recording)) as connection, connection:
         (data,) = connection.execute("SELECT data FROM totals").fetchone()
@@ -161,7 +161,7 @@ def test_the_key_is_made_once_and_for_its_owner_alone() -> None:
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM block WHERE first = 129", "UPDATE block SET crc = crc + 1"])
-def test_damage_is_said_by_a_report_as_well(recording: Path, statement: str) -> None:
+def test_damage_is_reported_by_a_report_as_well(recording: Path, statement: str) -> None:
     alter(recording, statement)
     with Session(recording) as session:
         assert not stored(session)

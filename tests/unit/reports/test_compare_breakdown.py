@@ -16,7 +16,7 @@ def breakdown(mean: float, unexplained: float, *parts: dict[str, Any]) -> dict[s
 DATABASE = part("dependency", place="10.0.0.5:3306", ms=12.0) | {"kind": "mysql", "exchanges": 4.0}
 
 
-def test_the_largest_changes_are_told_first() -> None:
+def test_the_largest_changes_are_reported_first() -> None:
     before = breakdown(40.0, 8.0, DATABASE, part("cpu", place="apache", ms=20.0))
     after = breakdown(80.0, 8.5, DATABASE | {"ms": 50.0}, part("cpu", place="apache", ms=10.0), part("disk", ms=5.0))
     assert list(shifts_of(before, after)) == [

@@ -184,7 +184,7 @@ def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], mo
 
 
 def test_the_parts_of_the_time_of_a_request_are_areas_with_their_names(snapshots: list[Snapshot]) -> None:
-    """The largest at the bottom; the rest is told apart from what was not listed. All of it is in words as well."""
+    """The largest at the bottom; the rest is reported apart from what was not listed. All of it is in words as well."""
     totals = Totals("http://web1/")
     for number, snapshot in enumerate(snapshots):
         asked = Share(Part.DEPENDENCY, "web1", "10.0.0.5:3306", 20.0 + number % 3, HOSTILE)
@@ -223,7 +223,7 @@ def test_an_axis_has_few_ticks_however_long_a_test_claims_to_be() -> None:
 
 
 def test_thousands_of_marks_make_no_page_that_is_too_large(snapshots: list[Snapshot]) -> None:
-    """A frame of 64 kB, which a recording that somebody made can repeat, has 32,000 of them."""
+    """A frame of 64 kB, which a recording that someone made can repeat, has 32,000 of them."""
     totals = Totals("http://web1/")
     for snapshot in snapshots[:3]:
         frame = replace(snapshot.measured.frame, marks=("m",) * 8000)

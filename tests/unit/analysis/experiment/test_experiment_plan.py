@@ -82,7 +82,7 @@ def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
         ('title = "Processes"', 'title = "Processes', 1, "invalid TOML"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(
+def test_a_mistake_is_reported_with_its_line(
     old: str, new: str, line: int, said: str, write_plan: Write, plan_text: str
 ) -> None:
     assert old in plan_text

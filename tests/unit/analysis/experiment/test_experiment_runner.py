@@ -49,7 +49,7 @@ async def test_every_cell_is_measured_and_variants_are_applied_once_in_a_row(
     assert None not in left
 
 
-async def test_an_interrupted_one_goes_on_where_it_stopped(plan: ExperimentPlan, a_result: AResult) -> None:
+async def test_an_interrupted_one_continues_where_it_stopped(plan: ExperimentPlan, a_result: AResult) -> None:
     first = Lab(plan, a_result, until=3)
     assert not await first.runner.run()
     assert log(plan)[-1] == "finished"
@@ -72,7 +72,7 @@ async def test_a_line_that_was_cut_off_is_measured_again(plan: ExperimentPlan, a
     assert len(again.results_file.read()) == 8
 
 
-async def test_results_that_somebody_made_up_are_left_out(plan: ExperimentPlan, a_result: AResult) -> None:
+async def test_forged_results_are_left_out(plan: ExperimentPlan, a_result: AResult) -> None:
     file = ResultFile(plan.file.parent / "results")
     good = a_result(plan.cells()[0])
     file.add(good)

@@ -1,4 +1,4 @@
-"""Results of made-up servers, so that a test names only what it is about."""
+"""Results of generated servers, so that a test names only what it is about."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

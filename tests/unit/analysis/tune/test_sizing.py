@@ -123,7 +123,7 @@ def test_threads_come_in_whole_processes(
     ]  # fmt: skip
 
 
-def test_what_is_said_is_what_the_block_sets(flattening: Sequence[StepResult]) -> None:
+def test_the_recommendation_is_what_the_block_sets(flattening: Sequence[StepResult]) -> None:
     results = [
         replace(result, pools=tuple(replace(each, manager="event", threads_per_child=5) for each in result.pools))
         for result in flattening
@@ -173,7 +173,7 @@ def test_hostile_names_do_not_reach_the_terminal(a_result: Result, a_pool: APool
     assert "\x1b" not in report(TuneResult.of(results))
 
 
-def test_nothing_measured_is_said() -> None:
+def test_nothing_measured_is_reported() -> None:
     assert "No step" in report(TuneResult.of([]))
 
 

@@ -1,4 +1,4 @@
-"""Which steps are taken on made-up servers, and what is found on them."""
+"""Which steps are taken on generated servers, and what is found on them."""
 
 from collections.abc import Callable
 
@@ -98,12 +98,12 @@ def test_what_swaps_below_a_calm_step_is_left_over(a_result: Result) -> None:
     assert (knee.concurrency, knee.worse_from) == (6, 8)
 
 
-def test_a_peak_beyond_what_was_measured_is_said_to_be(a_result: Result) -> None:
+def test_a_peak_beyond_what_was_measured_is_reported_to_be(a_result: Result) -> None:
     knee = known(find_knee([a_result(n, 100.0 * n / (1 + 0.0001 * n * (n - 1))) for n in (1, 2, 4, 8, 16)]))
     assert knee.usl is not None
     assert knee.usl.peak == pytest.approx(100, rel=0.05)
     assert not knee.peak_is_measured
 
 
-def test_traffic_that_nobody_feels_is_somebody_elses(a_result: Result) -> None:
+def test_traffic_without_stalls_is_not_the_servers(a_result: Result) -> None:
     assert not a_result(8, 80.0, swap_kb_s=9_000.0, bottleneck="cpu").swaps

@@ -1,4 +1,4 @@
-"""A whole sweep on a made-up server, moment by moment: steps follow when they are steady, and it ends by itself."""
+"""A whole sweep on a generated server, moment by moment: steps follow when they are steady, and it ends by itself."""
 
 from collections.abc import Callable
 from typing import Any
