@@ -243,7 +243,7 @@ def _forgetting(modules: Collection[str]) -> list[Callable[[], None]]:
 
 
 def _swap(mutant: Mutant, functions: Iterable[FunctionType]) -> None:
-    """Put the mistake into the functions of the module that there are, anyone who has imported them."""
+    """Put the mistake into the functions of the module that there are, in every module that has imported them."""
     path = mutant.path.resolve()
     old, new = _codes(compile(path.read_bytes(), str(path), "exec")), _codes(mutant.compiled())
     changed = {code: new[key] for key, code in old.items() if key in new}

@@ -12,7 +12,7 @@ from loadtop.recording.state import directory
 
 SUFFIX = ".marks"
 
-LONGEST = 400  # bytes of a mark that are kept; up to 4096 (PIPE_BUF) reach the pipe whole, anyone else who writes to it
+LONGEST = 400  # bytes of a mark that are kept; up to 4096 (PIPE_BUF) reach the pipe whole, whatever else writes to it
 
 
 def folder() -> Path:
