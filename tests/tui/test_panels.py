@@ -176,7 +176,7 @@ def test_what_a_tool_does_not_say_is_not_zero(appearance: Appearance, failures: 
 def test_a_panel_of_nginx_in_words(stage_with: StageWith) -> None:
     stage = stage_with(UNICODE)
     assert "NGINX CONNECTIONS  are the limit" in stage.show(view_of("nginx"), (80, 24)).lines[1]
-    assert "used 1 003 of -" in "\n".join(stage.show(view_of("nginx-without-limits"), (120, 40)).lines)
+    assert "used 1,003 of -" in "\n".join(stage.show(view_of("nginx-without-limits"), (120, 40)).lines)
     with speaking("ja"):
         text = "\n".join(stage.show(view_of("nginx"), (80, 24)).lines)
     assert "使用 1,003 / 1,024" in text
