@@ -90,7 +90,9 @@ class Servers:
             replace(found, reason=note) if note and found.collector == "cgroup" and not found.reason else found
             for found in sample.outcomes
         )
-        peers, locks, waits = self._waits.collect(sample)
+        applications = (kind.name for kind in KINDS if kind.role is Role.APPLICATION)
+        pools = {str(getattr(each, "address", "")) for name in applications for each in read[name][0] or ()}
+        peers, locks, waits = self._waits.collect(sample, pools)
         outcomes = (*noted, *waits, *(outcome for _, outcome in read.values()))
         servers = {name: records for name, (records, _) in read.items() if records}
         return replace(sample, outcomes=outcomes, servers=servers, peers=peers, locks=locks)

@@ -74,16 +74,19 @@ class Waits:
             machine.follow(peers.CLOCKS)
             machine.follow(locks.LOCKS)
 
-    def collect(self, sample: HostSample) -> tuple[Peers | None, tuple[FileLock, ...] | None, tuple[Outcome, ...]]:
-        """The peers, the locks, and how both readings fared; nothing without a tested URL."""
+    def collect(
+        self, sample: HostSample, pools: Collection[str] = ()
+    ) -> tuple[Peers | None, tuple[FileLock, ...] | None, tuple[Outcome, ...]]:
+        """The peers, the locks, and how both readings fared; nothing without a tested URL. Application ``pools`` at
+        these addresses take requests themselves and are no peers."""
         if not self._tested:
             return None, None, ()
         run = Outcomes()
-        found = run.collect("peers", self._peers)
+        found = run.collect("peers", lambda: self._peers(pools))
         waited_for = run.collect("locks", lambda: self._locks(sample))
         return found, waited_for, tuple(run.found)
 
-    def _peers(self) -> Peers:
+    def _peers(self, pools: Collection[str]) -> Peers:
         """Of the processes under test, where these are known; else of the users to whom they belong."""
         clocks = peers.parse(self._text(peers.CLOCKS))
         if self._path.settled or self._path.asked:
@@ -93,6 +96,7 @@ class Waits:
         else:
             on_the_way = ("php-fpm",) if self._machine.tested("php-fpm") else ()
             chosen = peers.of_users(clocks, self._tested, self._server_ports(), on_the_way)
+            chosen = {peering: depth for peering, depth in chosen.items() if str(peering[0]) not in pools}
         return self._counters.update(clocks, chosen, self._path.listeners, self._path.own_services)
 
     def _locks(self, sample: HostSample) -> tuple[FileLock, ...]:

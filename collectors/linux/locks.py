@@ -1,7 +1,8 @@
 """File locks that someone waits for, from /proc/locks (Linux, fs/locks.c, ``lock_get_status``).
 
 ``1: FLOCK  ADVISORY  WRITE 26171 fe:00:9977858 0 EOF`` is a lock: kind, holder, device and inode, range. The rows of
-those that wait for it follow, with ``->`` before the kind. Every user may read the file; locks of processes that
+those that wait for it follow, with ``->`` before the kind. One that waits for an exclusive lock waits for the last of
+those before it, and its row is indented by one more blank. Every user may read the file; locks of processes that
 another PID namespace hides have the holder 0 or are left out.
 """
 
@@ -19,7 +20,7 @@ MOST_PATH = 1024  # characters of a path
 MOST_PROCESSES = 8  # whose open files are looked through for one that is locked
 _KINDS = {"FLOCK": "flock", "POSIX": "posix", "OFDLCK": "ofd"}
 _ROW = re.compile(
-    r"\d{1,19}: {1,9}(->)? {0,9}([A-Z]{1,9}) {1,9}\S{1,19} {1,9}\S{1,19} {1,9}(-?\d{1,10}) "
+    r"\d{1,19}: {1,4096}(->)? {0,9}([A-Z]{1,9}) {1,9}\S{1,19} {1,9}\S{1,19} {1,9}(-?\d{1,10}) "
     r"([0-9a-f]{2,8}:[0-9a-f]{2,8}):(\d{1,20}) ",
     re.ASCII,
 )

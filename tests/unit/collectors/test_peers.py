@@ -7,6 +7,7 @@ import pytest
 
 from collectors.errors import ParseError
 from collectors.linux import locks, peers
+from collectors.linux.peers import CLOCKS as CLOCKS_FILE
 from collectors.machine import Endpoint
 from collectors.request_path import RequestPath
 from collectors.transport.sock_diag import Connection
@@ -191,6 +192,19 @@ async def test_locks_of_a_database_are_its_own() -> None:
     await waits.close()
 
 
+async def test_a_pool_that_takes_the_requests_is_no_peer() -> None:
+    """The user who serves the tested port asks it at its address."""
+    machine, url = FakeMachine(), "http://10.0.0.1:80/"
+    waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), ["httpd"])
+    machine.files[CLOCKS_FILE] = CLOCKS
+    sample = HostSample("", 1.0, HostFacts("web1", "fake", "Linux", "6.1", 2))
+    for pools, addresses in (((), {"127.0.0.1:9001", "10.0.0.5:3306"}), (("127.0.0.1:9001",), {"10.0.0.5:3306"})):
+        found, _, _ = waits.collect(sample, pools)
+        assert found is not None
+        assert {peer.address for peer in found.peers} == addresses
+    await waits.close()
+
+
 async def test_a_lock_has_its_path_where_open_files_may_be_read() -> None:
     """Of the processes that hold it or wait for it, whichever has the file open at that moment."""
     machine = FakeMachine()
@@ -203,6 +217,13 @@ async def test_a_lock_has_its_path_where_open_files_may_be_read() -> None:
     await files.finish()
     assert files.named(found)[0].path == "/var/lib/php/sessions/sess_1"
     await files.close()
+
+
+def test_however_many_wait_in_a_row_all_are_counted() -> None:
+    """Each waits for the one before it, further to the right."""
+    rows = [f"1: {' ' * n}-> FLOCK  ADVISORY  WRITE {n} fe:00:7 0 EOF\n" for n in range(1, 301)]
+    (found,) = locks.parse("1: FLOCK  ADVISORY  WRITE 1000 fe:00:7 0 EOF\n" + "".join(rows), range(1, 301), {})
+    assert found.waiting == 300
 
 
 @pytest.fixture
