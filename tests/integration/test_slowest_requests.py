@@ -72,15 +72,15 @@ async def test_the_warm_up_is_left_out() -> None:
         nonlocal served
         while (await read_request(reader))[0]:
             served += 1
-            await asyncio.sleep(0.2 if served == 1 else 0.002)
+            await asyncio.sleep(1.0 if served == 1 else 0.002)
             writer.write(WORSE if served == 2 else OK)
 
     async with scripted(handler=serve) as server:
-        words = ("-q", "-k", "--no-record", "--warmup", "0.5", "-n", "50", "--json", "-", server.url)
+        words = ("-q", "-k", "--no-record", "--warmup", "1.3", "-n", "50", "--json", "-", server.url)
         done = await asyncio.to_thread(loadtop, *words)
     load = summary_of(done.stdout)["load"]
     assert len(load["slowest"]) == 20
-    assert load["slowest"][0]["total_ms"] == load["latency_ms"]["max"] < 200
+    assert load["slowest"][0]["total_ms"] == load["latency_ms"]["max"] < 1000
     assert load["first_failures"] == []
 
 
