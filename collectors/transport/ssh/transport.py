@@ -53,7 +53,7 @@ class SshTransport(ShellTransport):
         with contextlib.ExitStack() as unfinished:  # also where the start is cancelled its directory goes
             directory = SocketDirectory()
             unfinished.callback(directory.remove)
-            script = frames.far_script(secrets.token_hex(8))
+            script = frames.far_script(secrets.token_hex(8), frames.SILENCE_S)
             try:
                 control = await control_socket(self.source, self._ssh, directory.path)
                 process = await start_ssh(self.source, self._ssh, control, frames.bootstrap(script), self._prompt)
