@@ -9,7 +9,7 @@ computes in parallel, or a connection waits without a request) makes the rest ne
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from loadtop.i18n import Translatable
@@ -97,10 +97,22 @@ def breakdown(measured: Measured) -> Breakdown | None:
     shares = [*_of_load(load)]
     for host in hosts:
         shares += _of_host(measured, load, host, 1000.0 / rates.rps, total.sum_us / total.count / 1000)
+    if load.server is not None and load.server.tls:
+        shares = _handshakes(shares)
     measurable = {share.part for share in shares}
     shares += [Share(part, None, None, None) for part in Part if part not in measurable]
     told = tuple(share for share in shares if share.ms is None or share.ms > 0)
     return Breakdown(total.count, total.sum_us / total.count / 1000, told if hosts else None)
+
+
+def _handshakes(shares: list[Share]) -> list[Share]:
+    """The shares, with the accept queue taken off the time to connect: with TLS a connection waits in the queue for its
+    handshake, which is part of connecting."""
+    queued = sum(share.ms or 0.0 for share in shares if share.part is Part.ACCEPT_QUEUE)
+    return [
+        replace(share, ms=max(0.0, share.ms - queued)) if share.part is Part.CONNECT and share.ms is not None else share
+        for share in shares
+    ]
 
 
 def _of_load(load: LoadSample) -> Iterator[Share]:

@@ -47,6 +47,15 @@ def peer(questions: float, address: str = "10.0.0.5:3306", depth: int = 1, **oth
     return PeerRates(address, "mysql", depth, 5, 20.0, questions, 100.0, 41 * RPS, **others)
 
 
+@pytest.mark.parametrize(("tls", "connect_ms"), [("", 60.0), ("TLSv1.3", 20.0)])
+def test_a_handshake_waits_in_the_accept_queue(tls: str, connect_ms: float) -> None:
+    """So that time counts once."""
+    view = host({"tcp": Tcp(listeners=(Listener(80, 2),))})
+    told = found(view, latencies=times(240.0, connect_ms=60.0), server=ServerSeen("x", "web1", 80, "/", tls=tls))
+    assert parts(told)[Part.CONNECT, None] == connect_ms
+    assert parts(told)[Part.ACCEPT_QUEUE, "80"] == 40.0
+
+
 def test_connections_of_a_pool_are_no_questions() -> None:
     """They are older than any request."""
     told = found(host(peers=(peer(5.0, "/run/mysqld/mysqld.sock"),)), latencies=times(240.0))
