@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.engines, pytest.mark.timeout(180)]
 JMETER = Path(sys.prefix) / "jmeter" / "bin"
 RMI = 1099
 REPORTED_S = 5.0
-STOPS_S = 2.0  # and what is in flight
+STOPS_S = 2.5  # 2 s, and some for a busy machine
 QUIET_S = 1.0  # without requests for so long, a load has stopped
 GONE_S = 5.0
 

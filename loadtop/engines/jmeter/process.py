@@ -29,7 +29,7 @@ _RESULT_PROPERTIES = """
 """
 """What results hold. Without autoflush they come when a buffer is full."""
 
-PAUSE_S = 0.3
+PAUSE_S = 0.15
 """How soon the threads of a remote server pause when its client does, once their requests are answered. A thread that
 sends results waits for the client, so all threads take turns at sending within this time."""
 

@@ -51,7 +51,7 @@ def test_every_server_does_the_same() -> None:
         check_even(Plan(target, (Step(concurrency=3, duration_s=1),)), 2)
 
 
-@pytest.mark.parametrize(("threads", "milliseconds"), [(2, 150), (60, 5), (4000, 1)])
+@pytest.mark.parametrize(("threads", "milliseconds"), [(2, 75), (60, 2), (4000, 1)])
 def test_every_thread_of_a_server_sends_soon(threads: int, milliseconds: int) -> None:
     """One whose client is stopped waits as soon as it sends, so the load stops."""
     plan = Plan((Target.parse(URL),), (Step(concurrency=1), Step(concurrency=threads)))
