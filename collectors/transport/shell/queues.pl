@@ -6,7 +6,7 @@
 #   have tens of thousands; at most so many characters, and some at these ports in any case.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them. From the first such order on, the
-#   connections are read by a timer. That takes about 2 ms (to walk a large table) and 5 us for each connection: a rest
+#   connections are read by a timer. That takes about 2 ms (to walk a large table) and 8 us for each connection: a rest
 #   200 times as long keeps it below 0.5 % of a core.
 # After the mark comes the answer. This text must hold no apostrophe.
 $| = 1;
@@ -137,8 +137,8 @@ sub clocks {
     %segments = %now;
     $sockets += unix_clocks();
     ++$readings;
-    my $rest = (0.5 + rand) * (0.5 + $sockets / 1000);
-    $rest = 2 if $rest > 2;
+    my $rest = (0.5 + rand) * (0.5 + $sockets / 500);
+    $rest = 3 if $rest > 3;
     $precise ? Time::HiRes::alarm($rest) : alarm($rest < 1 ? 1 : $rest);
 }
 # Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
