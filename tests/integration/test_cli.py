@@ -138,7 +138,7 @@ class TestTroubles:
         done = loadtop("-n", "10", "http://no-such-host.invalid/")
         assert (done.returncode, done.stdout) == (3, "")
         (error,) = errors(done)
-        assert error.startswith("loadtop: the host no-such-host.invalid is not known (")
+        assert error.startswith("loadtop: unknown host no-such-host.invalid (")
         assert not list(state.glob("*.loadtop*"))
 
     def test_scripts_get_their_json_of_a_refused_connection(self) -> None:

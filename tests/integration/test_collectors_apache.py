@@ -306,4 +306,4 @@ async def test_a_port_that_takes_connections_and_says_nothing(watch: Watch) -> N
     with socket.create_server(("127.0.0.1", 0), backlog=8) as silent:
         host = await watch(status_urls={"apache": [f"http://127.0.0.1:{silent.getsockname()[1]}/server-status"]})
         sample = await until(host, lambda sample: apache_outcome(sample)[0] is State.FAILED)
-        assert "no answer for" in apache_outcome(sample)[1]
+        assert "no response for" in apache_outcome(sample)[1]

@@ -240,7 +240,7 @@ async def test_the_server_name_is_sent_unless_it_must_not(certificate: Path) -> 
     [
         (TlsOptions(protocol="SSL3"), "TLS1.2"),
         (TlsOptions(ciphers="nonsense"), "openssl ciphers"),
-        (TlsOptions(ciphers="TLS_AES_128_GCM_SHA256"), "leave -Z out"),
+        (TlsOptions(ciphers="TLS_AES_128_GCM_SHA256"), "Leave -Z out"),
         (TlsOptions(certificate="/nonexistent.pem"), "PEM file"),
     ],
 )
