@@ -66,7 +66,7 @@ async def test_a_script_that_keeps_its_thread_busy(redis: RedisFactory, watch: W
     before = read(await until(host, lambda s: read(s) is not None))
     script = "local t = redis.call('TIME')[1] + 3; while redis.call('TIME')[1] + 0 < t do end"
     task = asyncio.create_task(asyncio.to_thread(server.run, f'EVAL "{script}" 0'))
-    await until(host, lambda s: "no answer" in outcome(s)[1])
+    await until(host, lambda s: "no response" in outcome(s)[1])
     await task
     after = read(await until(host, lambda s: read(s) is not None))
     assert before is not None
