@@ -102,7 +102,7 @@ class Target:
         if not scheme:
             raise PlanError(_unusable(url, None))
         if scheme not in _PORTS:
-            raise PlanError("Unsupported scheme '{scheme}': use http:// or https://", scheme=repr(scheme))
+            raise PlanError("Unsupported scheme '{scheme}': use http:// or https://", scheme=scheme)
         if port == 0:
             raise PlanError("port 0 is not valid: use a port from 1 to 65535")
         host = _host(parts.hostname or "", url)
@@ -317,7 +317,7 @@ def _host(host: str, url: str) -> str:
         except ValueError:
             raise PlanError("Invalid IPv6 address [{host}]", host=host) from None
         return host
-    misspelt = Message("Invalid host name '{host}': check the spelling", host=repr(host))
+    misspelt = Message("Invalid host name '{host}': check the spelling", host=host)
     try:
         ascii_host = host.encode("ascii" if host.isascii() else "idna").decode("ascii")
     except UnicodeError:

@@ -69,7 +69,7 @@ def test_a_user_in_the_url_becomes_basic_auth_and_is_gone_from_the_url() -> None
     [
         ("ftp://web1/", "use http:// or https://"),
         ("://web1/", "http://host"),
-        ("http://web1..example/", "Invalid host name"),
+        ("http://web1..example/", "Invalid host name 'web1..example':"),
         ("http://.example/", "Invalid host name"),
         (f"http://{'a' * 64}.example/", "Invalid host name"),
         ("http:///x", "http://host"),
