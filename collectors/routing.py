@@ -132,14 +132,16 @@ class Router:
 
 def shown_addresses(found: Iterable[str]) -> tuple[str, ...]:
     """Those of a machine's addresses at which others may find it, a few at most."""
-    others = (address for address in found if not _is_private(address))
-    return tuple(sorted(others)[:MOST_ADDRESSES])
+    return tuple(sorted(filter(_is_reachable, found))[:MOST_ADDRESSES])
 
 
-def _is_private(address: str) -> bool:
-    """Whether any machine may have this address for itself."""
-    known = ipaddress.ip_address(address)
-    return known.is_loopback or known.is_link_local
+def _is_reachable(address: str) -> bool:
+    """Whether other machines may find one at this address. A hostile machine can print something that is none."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return not (known.is_loopback or known.is_link_local)
 
 
 def own_addresses(routes: str | Missing | None, addresses6: str | Missing | None) -> frozenset[str]:

@@ -259,3 +259,7 @@ def test_addresses_of_a_machine() -> None:
     assert own_addresses(ROUTES, ADDRESSES6) == {*loopback, "10.77.1.2", "fe80::2c5d:ff:fe00:1"}
     assert shown_addresses(own_addresses(ROUTES, ADDRESSES6)) == ("10.77.1.2",)
     assert own_addresses(Missing("no such file"), Missing("no such file")) == loopback
+
+
+def test_an_impossible_address_of_a_machine_is_left_out() -> None:
+    assert shown_addresses(own_addresses(ROUTES.replace("10.77.1.2\n", "999.77.1.2\n"), None)) == ()
