@@ -69,6 +69,9 @@ _CREDENTIALS = re.compile(
     r"(?i)\b(bearer|apikey|(?:basic|digest|negotiate)(?=[ \t]{1,64}[\w.~+/-]{0,256}[\d=]))"
     rf"[ \t]{{1,64}}[\w.~+/=-]{{6,{MAX_TEXT}}}"
 )
+_SESSION_FILE = re.compile(r"(?<=/sess_)[\w,-]{1,256}", re.ASCII)
+"""The id of a PHP session, in the name of its file. Who knows it has the session."""
+
 _JWT = re.compile(rf"\beyJ[\w-]{{8,{MAX_TEXT}}}(?:\.[\w-]{{0,{MAX_TEXT}}}){{0,4}}")
 
 
@@ -180,7 +183,7 @@ def url_without_secrets(text: str) -> str:
 
     Of a text that may have one, what is beyond :data:`loadtop.i18n.outside.MAX_TEXT` characters is cut off.
     """
-    if not any(sign in text for sign in ("@", ":", "=", " ", "eyJ")):
+    if not any(sign in text for sign in ("@", ":", "=", " ", "eyJ", "/sess_")):
         return text
     text = text[:MAX_TEXT]
     if "@" in text:
@@ -195,6 +198,8 @@ def url_without_secrets(text: str) -> str:
         text = _CREDENTIALS.sub(rf"\1 {BLANK}", text)
     if "eyJ" in text:
         text = _JWT.sub(BLANK, text)
+    if "/sess_" in text:
+        text = _SESSION_FILE.sub(BLANK, text)
     return text
 
 
