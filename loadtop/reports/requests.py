@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from math import isfinite
 
+from loadtop.generator.notable import MOST_KINDS, MOST_SLOW
 from loadtop.i18n import Translatable, figure, plain, rendered, tr
 from loadtop.model import LoadSample, RequestRecord, Requests
 
 SHORT = 5  # slow requests in the report that is printed
-MOST_FAILURES = 30
 PHASES: tuple[Translatable, ...] = ("connect", "sending", "waiting", "receiving")
 NONE = Requests()
 
@@ -16,7 +16,7 @@ NONE = Requests()
 def noted(load: LoadSample | None) -> Requests:
     """Those of a load, as many as a test can have; empty where its engine does not tell of single requests."""
     known = NONE if load is None or load.noted is None else load.noted
-    return Requests(known.slowest[:20], known.failures[:MOST_FAILURES])
+    return Requests(known.slowest[:MOST_SLOW], known.failures[:MOST_KINDS])
 
 
 def clock_of(record: RequestRecord) -> str:
