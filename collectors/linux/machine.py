@@ -79,9 +79,8 @@ class LinuxMachine:
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
         if not pids:
             return {}
-        texts = await self.texts(
-            sockets.LISTENING_TABLES
-        )  # once for all: the kernel goes through all its sockets for them
+        # Once for all processes: the kernel goes through all its sockets for a table.
+        texts = await self.texts(sockets.LISTENING_TABLES)
         tables = (text for wanted in sockets.LISTENING_TABLES if isinstance(text := texts[wanted.path], str))
         try:
             listeners = [socket for table in tables for socket in sockets.parse_table(table)]

@@ -40,7 +40,7 @@ def margin(metric: AnyMetric, mean: float, percent: float) -> float:
 
 Direction = Annotated[
     Literal[
-        "better", "worse", "higher", "lower", "no difference", ("too short to evaluate"), "not measured", "not judged"
+        "better", "worse", "higher", "lower", "no difference", "too short to evaluate", "not measured", "not judged"
     ],
     Translatable,
 ]
@@ -181,7 +181,7 @@ class Comparison:
             return "better"
         main = [[row for row in table.rows if row.of == LOAD and row.metric.name in MAIN] for table in self.judged]
         unclear = [
-            rows for rows in main if any(row.changes[run - 1].direction == ("too short to evaluate") for row in rows)
+            rows for rows in main if any(row.changes[run - 1].direction == "too short to evaluate" for row in rows)
         ]
         if 2 * len(unclear) >= len(self.judged) or not found & {"no difference", "higher", "lower"}:
             return "too short to evaluate"

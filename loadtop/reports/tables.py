@@ -43,7 +43,7 @@ class Table:
 
 
 def model_of(load: Mapping[str, Any]) -> str:
-    """The load model in words; one that a generated recording names stays as it is."""
+    """The load model in words; one that is unknown, as a recording by others may name, stays as it is."""
     model: str = load["model"]
     return tr(MODELS.get(model, model))
 
@@ -141,12 +141,8 @@ def _of_requests(load: LoadSample | None) -> Iterator[Table]:
     yield Table("Slowest requests in ms", head, requests.slowest_rows(load))
     head = ("failure", "request", "started (UTC)", "ms", "reason")
     yield Table("First failure of each kind", head, requests.failure_rows(load), numbers=False)
-    yield Table(
-        ("Headers of these requests"),
-        (("started (UTC)"), "status", ("headers")),
-        requests.head_rows(load),
-        numbers=False,
-    )
+    head = ("started (UTC)", "status", "headers")
+    yield Table("Headers of these requests", head, requests.head_rows(load), numbers=False)
 
 
 def _of_breakdown(found: Json | None) -> Table:

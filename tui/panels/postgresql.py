@@ -16,7 +16,7 @@ from tui.state.view import Curve, View
 class PostgresqlPanel(ServerPanel[PostgresqlStatus]):
     KIND = POSTGRESQL
     KEY = POSTGRESQL.name
-    CURVES = (Curve("postgresql.active", POSTGRESQL.read("postgresql.active"), ("active sessions, 0 to {top}"), 10.0),)
+    CURVES = (Curve("postgresql.active", POSTGRESQL.read("postgresql.active"), "active sessions, 0 to {top}", 10.0),)
 
     def records(self, view: View) -> Sequence[ServerRates[PostgresqlStatus]]:
         """Those with waits for locks first, then the fullest."""

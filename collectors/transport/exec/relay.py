@@ -27,9 +27,9 @@ from loadtop.i18n import Message
 
 _ENDING_S = 1.0
 _HELD_S = 0.05  # how long what may be the beginning of a mark waits for the rest, which was sent with it
-_LEAVING_S = (
-    0.2  # how long a server has to close a connection after its client did: both do with the last byte of a page
-)
+_LEAVING_S = 0.2
+"""How long a server has to close a connection after its client did: both do with the last byte of a page."""
+
 _HERE = Path(__file__).parent
 
 

@@ -101,7 +101,7 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
     kept = page.keepalive
     shorter = Message(
-        ("Or shorten KeepAliveTimeout: {slots} workers only hold an idle keep-alive connection."), slots=kept
+        "Or shorten KeepAliveTimeout: {slots} workers only hold an idle keep-alive connection.", slots=kept
     )
     room = room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Make sure that memory suffices.")
     return sentences(more, shorter if kept > capacity / 2 else None, room)
