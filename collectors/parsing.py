@@ -10,7 +10,7 @@ from itertools import islice
 from collectors.errors import ParseError
 
 LONGEST_NAME = 64  # of a process, a device, an interface: Linux has none that is longer
-LONGEST_TEXT = 200  # of what a server says by itself: its version, its pools
+LONGEST_TEXT = 200  # of what a server says about itself: its version, its pools
 MOST_LINES = 20_000  # of a table
 MOST_DEVICES = 1000  # disks, interfaces, listening ports
 MOST_CORES = 4096

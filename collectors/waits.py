@@ -1,4 +1,4 @@
-"""What the processes under test wait for on one machine: services that they ask over TCP, and file locks."""
+"""What the processes under test wait for on one machine: services that they ask, and file locks."""
 
 import contextlib
 from collections.abc import Callable, Collection, Sequence

@@ -155,7 +155,7 @@ def of_users(
 
 
 def only_root_serves(clocks: Clocks, tested: Collection[int]) -> bool:
-    """Whether all who accept at the tested ports are root: what they ask is unknown by the user then."""
+    """Whether all who accept at the tested ports are root: then the user does not tell whose connections these are."""
     users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found}
     return users == {_ROOT}
 
@@ -183,7 +183,7 @@ class PeerCounters:
         for peering, depth in chosen.items():
             zero = self._zeros.setdefault(peering, self._before.get(peering))
             now, then = newest[peering].counters, (0, 0, 0, 0) if zero is None else zero.counters
-            if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it began again
+            if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it was restarted
                 self._zeros[peering], then = None, (0, 0, 0, 0)
             place = peering[0]
             added = sums.get(place, (0, 0, 0, 0))

@@ -33,7 +33,7 @@ _SENT = re.compile(
 )
 _BACKLOG = re.compile(r" backlog \S{1,20} (?P<packets>\d{1,19})p ", re.ASCII)
 _RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth", "fq": "maxrate"}
-_PASS_ALL = frozenset(("tbf", "netem"))  # all that they are given continues to the one discipline within them
+_PASS_ALL = frozenset(("tbf", "netem"))  # they pass everything on to the one discipline within them
 _ROOT = "root"
 
 

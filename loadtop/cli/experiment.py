@@ -153,8 +153,8 @@ def _loads(plan: ExperimentPlan) -> list[Options]:
 
 
 def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult]) -> None:
-    """Print the table, and write it to files beside the recordings; made again, so that nothing is written through a
-    link."""
+    """Print the table, and write it to files beside the recordings. Existing files are replaced, so that nothing is
+    written through a link."""
     found = table.rows(plan, results)
     for name, content in (
         ("table.txt", table.text(plan, found)),

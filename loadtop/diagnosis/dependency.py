@@ -25,7 +25,7 @@ from loadtop.model.server import ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
-MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests at work with an pending request there; our own
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests at work with a pending request there; our own
 SLOWER, SLOWER_CLEAR = 1.7, 1.4  # this many times the time when few ask; our own, as for ``waiting``
 FEWER = 1.5  # this many times fewer connections of the load, and pending requests, are clearly fewer; our own
 PER_QUESTION = 3.0
@@ -84,7 +84,7 @@ class Dependencies:
         for host in measured.hosts:
             known = [each for peer in _peers(host) if (each := self._of_peer(measured, host, peer, load, rates.rps))]
             if known:
-                # Anyone who asks waits too while the one who is asked asks on: the furthest is the cause.
+                # A service that waits for another one looks slow too: the one furthest away is the cause.
                 _, _, found[host.name] = max(known, key=lambda each: (each[2].over, *each[:2]))
         return found
 

@@ -114,7 +114,7 @@ def pressure_shares(before: model.Pressure, now: model.Pressure, seconds: float)
 
 
 def load_rates(before: model.LoadSample, now: model.LoadSample) -> records.LoadRates | None:
-    """The load's rates; ``None`` where no time passed or the counters began again (the end of the warm-up)."""
+    """The load's rates; ``None`` where no time passed or the counters were reset (the end of the warm-up)."""
     seconds = now.at - before.at
     warmed_up = before.state is LoadState.WARMUP and now.state is not LoadState.WARMUP
     fell = before.requests is not None and now.requests is not None and now.requests < before.requests
