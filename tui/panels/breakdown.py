@@ -184,7 +184,7 @@ def _course_cells(cells: int, rows: int) -> int:
 
 def _why_nothing(view: View) -> str:
     if view.only_watches:
-        return tr("No load is generated here: watching only.")
+        return tr("Watching only: no load is generated.")
     if view.load is not None and view.snapshot is not None and view.snapshot.breakdown is not None:
         return tr("The server's host is not watched. Add it with --host NAME=ssh://HOST.")
     return tr("waiting for the first figures")
