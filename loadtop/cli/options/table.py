@@ -185,7 +185,7 @@ class Options:
         default=30.0)
     keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue when the server stops answering")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
-        "1 reports the heads of the slowest requests; 2 prints heads, 3 also the status of each response",
+        "1 reports the headers of the slowest requests; 2 prints headers, 3 also the status of each response",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
 
     proxy: str | None = _builtin("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",))
