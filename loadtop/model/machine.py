@@ -13,9 +13,9 @@ USER_HZ = 100  # ticks per second in which CPU time is kept: Linux's on all comm
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What does not change while a machine runs. ``source`` is ``local`` or ``ssh://...``. Hosts with the same
-    ``boot_id`` are one machine under several names, as containers are; it is empty where it is not known. ``addresses``
-    are those at which other machines may find it."""
+    """What does not change while a machine runs. ``source`` is ``local``, ``ssh://...`` or ``exec:COMMAND``.
+    Hosts with the same ``boot_id`` are one machine under several names, as containers are; it is empty where it is not
+    known. ``addresses`` are those at which other machines may find it."""
 
     hostname: str
     source: str
