@@ -9,7 +9,7 @@ COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 .DEFAULT_GOAL := help
 .PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-engines coverage mutants lab lab-short lab-calm \
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
-	docs screenshots monkey fuzz catalog messages prose format clean setup servers engines
+	deb docs screenshots monkey fuzz catalog messages prose format clean setup servers engines
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,7 +122,7 @@ screenshots: setup servers ## pictures of the cockpit from real runs, in 5 minut
 catalog: setup ## update the translations (.po) and docs/messages.md from the texts in the code
 	@$(PYTHON_BIN)/python -m scripts.catalog
 
-messages: setup ## write docs/messages.md anew: help, messages and errors, for review
+messages: setup ## regenerate docs/messages.md: help, messages and errors, for review
 	@$(PYTHON_BIN)/python -m scripts.messages
 
 prose: setup ## spelling, and the English of documents, help and messages
