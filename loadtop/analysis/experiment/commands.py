@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.i18n import Message, MessageError
+from loadtop.model.secrets import place_without_secrets
 
 MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails
 MOST_LINES = 200  # in which the status of a server's answer must come
@@ -29,9 +30,9 @@ class CommandError(MessageError):
 
 
 def is_far(place: str | None) -> bool:
-    """Whether commands at a place run on another machine or in a container: not at ``None`` and ``local``, but at
-    ``ssh://[USER@]HOST[:PORT]`` and ``exec:COMMAND``."""
-    return place not in (None, "local")
+    """Whether commands at a place run on another machine or in a container: not at ``None``, ``local`` and ``psutil``,
+    but at ``ssh://[USER@]HOST[:PORT]`` and ``exec:COMMAND``."""
+    return place not in (None, "local", "psutil")
 
 
 def command_line(command: str, place: str | None) -> list[str]:
@@ -56,7 +57,8 @@ async def run_commands(commands: Sequence[str], *, place: str | None, directory:
             if message is not None:
                 output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_SHOWN))
                 text = "'{command}' on {place} {message}" if is_far(place) else "'{command}' {message}"
-                failure = Message(text, command=command, place=place, message=message)
+                shown = place_without_secrets(place or "")
+                failure = Message(text, command=command, place=shown, message=message)
                 raise CommandError(failure, output.read().decode("utf-8", "replace"))
 
 

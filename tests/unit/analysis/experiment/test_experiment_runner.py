@@ -172,3 +172,8 @@ def test_far_commands_go_through_ssh() -> None:
     assert words[-3:-1] == ["--", "ssh://root@web1:2222"]
     assert words[-1].endswith("loadtop 'apachectl graceful'")
     assert "BatchMode=yes" in words
+
+
+@pytest.mark.parametrize("place", [None, "local", "psutil"])
+def test_commands_run_here_at_the_places_that_are_this_machine(place: str | None) -> None:
+    assert command_line("true", place) == ["sh", "-c", "true"]
