@@ -1,8 +1,8 @@
 """What is left of connections where this program dies, hangs or is stopped: nothing, here and there, within 2 s.
 
-One process beside this one (:mod:`collectors.transport.ssh.guard_process`) knows every ssh and the directory of its
-sockets, and hears from this program four times a second. Where it does not, it ends each ssh: the far shell then ends
-with its input. Where this program is gone, it removes the directories too, because ssh leaves sockets behind.
+One process beside this one (:mod:`collectors.transport.shell.guard_process`) knows every ssh or other command and the
+directory of its sockets, and hears from this program four times a second. Where it does not, it ends each of them: the
+far shell then ends with its input. Where this program is gone, it removes the directories too, which ssh does not.
 """
 
 import asyncio
