@@ -155,7 +155,7 @@ class SweepController:
         if wanted is not None:
             seconds = f"{self.limits.total_s:.0f}"
             self._out_of_time = Message(
-                ("the time limit is reached ({seconds} s; raise it with --time)"), seconds=seconds
+                "the time limit is reached ({seconds} s; raise it with --time)", seconds=seconds
             )
         self.over = True
         self.command(StopLoad())

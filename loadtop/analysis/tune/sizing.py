@@ -183,7 +183,7 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
     if swapping is not None and knee is not None and calm:
         fits = max(*calm, min(fits, swapping - 1))
         measured = Message(
-            ("; measured: no swapping at {calm}, swapping at {swapping}"), calm=max(calm), swapping=swapping
+            "; measured: no swapping at {calm}, swapping at {swapping}", calm=max(calm), swapping=swapping
         )
     reason = Message(
         "{size:.1f} MB each ({basis}); {share:.0f} % of {room:.0f} MB{measured}",
