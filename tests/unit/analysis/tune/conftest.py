@@ -24,7 +24,7 @@ def pool(busy: int, **changes: Any) -> WorkerPool:
 
 
 def result(concurrency: int, rps: float, **changes: Any) -> StepResult:
-    """A steady step of 10 s, in which no limit reached and nothing is swapped."""
+    """A steady step of 10 s, in which no limit is reached and nothing is swapped."""
     bottleneck = changes.pop("bottleneck", "none")
     advice = MORE_CPU if bottleneck == "cpu" else Message("Advice.")
     fields: dict[str, Any] = {
