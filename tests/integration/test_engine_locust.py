@@ -168,7 +168,7 @@ def test_a_load_that_cannot_start_says_why(apache: ApacheFactory, mark: str, tmp
         (("--plan", str(tmp_path / "wrong.py")), 2, "line 1 is not Python"),
         (("--plan", str(tmp_path / "plan.txt")), 2, "FILE.py"),
         (("--generator", "nowhere"), 2, "NAME=ssh://"),
-        (("--plan", str(lost), "-k"), 2, f"-k has no effect with --plan: {lost} says what to request"),
+        (("--plan", str(lost), "-k"), 2, f"-k has no effect with --plan: {lost} defines the requests. Leave it out."),
         (("--plan", str(lost), "-t", "2"), 3, "No module named 'no_such_module'"),
     ):
         done = loadtop("--engine", "locust", *words, url)

@@ -31,10 +31,13 @@ tc -s qdisc show
 echo dev eth8
 tc -s class show dev eth8
 echo ours
-exec setpriv --reuid 65534 --clear-groups "$0" -
+exec "$0" -
 """
 NEAR = """
+import os
 from collectors.transport.rtnetlink import disciplines
+os.setgroups([])
+os.setresuid(65534, 65534, 65534)  # who may not read the checkout, perhaps
 print(disciplines(), end="")
 """
 SHAPES = {"eth7": 20.0, "eth8": 12.5, "eth9": None, "eth10": None}
