@@ -172,11 +172,11 @@ def fills_one_core(proof: Proof) -> bool:
 CASES = [
     Case(
         name="half a core", expected="throttled", build=quota(0.5), concurrency=8, proven=is_throttled,
-        evidence="cgroup.throttled_pct", advice="its quota of 0.5 cores",
+        evidence="cgroup.throttled_pct", advice="Raise the CPU quota of 0.5 cores",
     ),
     Case(
         name="a fifth of a core", expected="throttled", build=quota(0.2), concurrency=4, proven=is_throttled,
-        evidence="cgroup.throttled_pct", advice="its quota of 0.2 cores",
+        evidence="cgroup.throttled_pct", advice="Raise the CPU quota of 0.2 cores",
     ),
     Case(
         name="150 writes a second", expected="disk", build=disk(150), concurrency=8, proven=is_disk_bound,
@@ -188,11 +188,11 @@ CASES = [
     ),
     Case(
         name="48 MB for 256 MB", expected="memory", build=little_memory(48), concurrency=8, proven=gives_up_too_much,
-        evidence="memory.refaults_s", advice="may use 48 MB",
+        evidence="memory.refaults_s", advice="Raise the 48 MB limit",
     ),
     Case(
         name="80 MB for 256 MB", expected="memory", build=little_memory(80), concurrency=6, proven=gives_up_too_much,
-        evidence="memory.refaults_s", advice="may use 80 MB",
+        evidence="memory.refaults_s", advice="Raise the 80 MB limit",
     ),
     Case(
         name="20 Mbit/s, 100 kB", expected="network", build=line(20, 100), concurrency=10, proven=partial(fills, 20),
