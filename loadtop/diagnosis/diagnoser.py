@@ -74,16 +74,19 @@ class Latch:
         self._newest: Assessment | None = None
         self._advice: Message | None = None
 
-    def update(self, began: float, at: float, assessment: Assessment | None, *, silent: bool = False) -> Finding | None:
+    def update(
+        self, began: float, at: float, assessment: Assessment | None, *, silent: bool = False, drains: bool = False
+    ) -> Finding | None:
         """The finding that holds after the interval from ``began`` to ``at`` (seconds of the session). Without an
-        ``assessment`` nothing was measured; ``silent``: because no sample of the machine came."""
+        ``assessment`` nothing was measured; ``silent``: because no sample of the machine came. While the load
+        ``drains``, evidence and advice stay those of the whole load."""
         over = assessment is not None and assessment.over
         if assessment is None:
             self._unknown += 1
         else:
             self._unknown = 0
             self._over.append((began, over))
-            if over or self._newest is None:
+            if (over and not drains) or self._newest is None:
                 self._newest = assessment
         if assessment is not None and (assessment.held or over):
             self._below = 0
@@ -171,8 +174,9 @@ class Diagnoser:
             if (name, host) not in self._latches:
                 self._latches[name, host] = Latch(self._verdicts[name], host)
         silent = {host.name for host in measured.hosts if _is_silent(host)}
+        drains = measured.load is not None and measured.load.drains
         updated = (
-            latch.update(self._at, measured.at, now.get(key), silent=key[1] in silent)
+            latch.update(self._at, measured.at, now.get(key), silent=key[1] in silent, drains=drains)
             for key, latch in self._latches.items()
         )
         held = sorted((f for f in updated if f is not None), key=lambda finding: self._order(measured, finding))

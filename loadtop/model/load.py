@@ -267,6 +267,14 @@ class LoadSample:
         return None if self.failures is None else self.failures.total
 
     @property
+    def drains(self) -> bool:
+        """Whether all requests have been sent, so that fewer and fewer are in flight."""
+        if self.target_s is not None and self.elapsed_s > self.target_s:
+            return True
+        sent = None if self.requests is None or self.in_flight is None else self.requests + self.in_flight
+        return self.target_requests is not None and sent is not None and sent >= self.target_requests
+
+    @property
     def is_unreachable(self) -> bool:
         """Whether the load failed before any of its requests got as far as a connection."""
         connects = None if self.failures is None else self.failures.connect

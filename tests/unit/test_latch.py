@@ -4,6 +4,9 @@ A course is a word of letters: ``o`` over the threshold, ``h`` only above the lo
 and certain, ``?`` nothing measured, ``-`` no sample of the machine. What is found is ``1``.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from loadtop.diagnosis.cpu import CPU
@@ -12,6 +15,8 @@ from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.diagnosis.verdict import Assessment, agreement, exceeds
 from loadtop.diagnosis.waiting import WAITING
 from loadtop.i18n import Message
+from loadtop.model import LoadSample, LoadState
+from tests.unit.known import known
 
 
 def assessed(letter: str, number: int = 0) -> Assessment | None:
@@ -50,6 +55,33 @@ def run(course: str, latch: Latch | None = None) -> list[Finding | None]:
 )
 def test_courses(course: str, found: str) -> None:
     assert "".join("0" if each is None else "1" for each in run(course)) == found
+
+
+def test_while_the_load_drains_evidence_and_advice_stay() -> None:
+    latch = Latch(CPU, "web1")
+    run("ooo", latch)
+    for number in range(3, 9):
+        found = latch.update(number, number + 1.0, assessed("o", number), drains=True)
+        assert found is not None
+        assert found.evidence[0].value == 2.0
+        assert str(found.advice) in "012"
+    assert known(latch.update(9, 10.0, assessed("o", 9))).evidence[0].value == 9.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "drains"),
+    [
+        ({"elapsed_s": 8.0}, False),
+        ({"elapsed_s": 8.0, "target_s": 8.0}, False),
+        ({"elapsed_s": 8.1, "target_s": 8.0}, True),
+        ({"elapsed_s": 9.0, "requests": 89, "in_flight": 10, "target_requests": 100}, False),
+        ({"elapsed_s": 9.0, "requests": 90, "in_flight": 10, "target_requests": 100}, True),
+        ({"elapsed_s": 9.0, "requests": 90, "in_flight": None, "target_requests": 100}, False),
+    ],
+)
+def test_a_load_drains_when_all_is_sent(changes: dict[str, Any], drains: bool) -> None:
+    load = LoadSample(1.0, "builtin", LoadState.RUNNING, "closed", 0.0)
+    assert replace(load, **changes).drains is drains
 
 
 def test_waiting_takes_all_three() -> None:
