@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from math import isfinite
 
 from loadtop.generator.notable import MOST_KINDS, MOST_SLOW
-from loadtop.i18n import Translatable, figure, plain, rendered, tr
+from loadtop.i18n import Translatable, figure, pad, plain, rendered, tr
 from loadtop.model import LoadSample, RequestRecord, Requests
 
 SHORT = 5  # slow requests in the report that is printed
@@ -59,8 +59,8 @@ def lines(load: LoadSample | None) -> Iterator[str]:
     found = noted(load)
     if found.slowest:
         yield tr("Slowest requests in ms (started, UTC)")
-        heads = "".join(f"{tr(name):>10}" for name in PHASES)
-        yield f"  {'':12} {tr('total'):>9}{heads}  {tr('status')}"
+        heads = "".join(pad(tr(name), 10, right=True) for name in ("total", *PHASES))
+        yield f"  {'':12}{heads}  {tr('status')}"
         one = len({called(each) for each in found.slowest}) == 1
         for record in found.slowest[:SHORT]:
             total, *phases = times_of(record)

@@ -11,7 +11,7 @@ from loadtop.reports.requests import PHASES, called, clock_of, heads_of, kind_of
 from tui.drawing.line import Line, Role, Span, clip, clip_middle, hanging, line, safe
 from tui.widgets.page import PageScreen
 
-CLOCK, TIME, STATUS = 12, 10, 8  # cells of the columns
+CLOCK, TIME, STATUS = 12, 10, 11  # cells of the columns, with their Japanese titles
 LEFT = CLOCK + (1 + len(PHASES)) * TIME + STATUS
 INDENT = "    "
 
