@@ -32,7 +32,7 @@ class LockedFiles:
         """The locks with their paths, as far as these are known; the one with the most waiting is looked for."""
         missing = [(lock.device, lock.inode) for lock in found if (lock.device, lock.inode) not in self._paths]
         self._wanted = next((each for each in missing if self._looks.get(each, 0) < MOST_LOOKS), None)
-        if self._wanted is not None and len(self._looks) < MOST_FILES:
+        if self._wanted is not None:
             self._search.go_on(found=False)
         return tuple(replace(lock, path=self._paths.get((lock.device, lock.inode))) for lock in found)
 
@@ -41,6 +41,10 @@ class LockedFiles:
             return
         device, inode = wanted = self._wanted
         self._looks[wanted] = self._looks.get(wanted, 0) + 1
+        if len(self._looks) > MOST_FILES:  # the first are the oldest: PHP locks a file for each session
+            oldest = next(iter(self._looks))
+            del self._looks[oldest]
+            self._paths.pop(oldest, None)
         with contextlib.suppress(TransportError):  # the machine's own samples say so
             text = (await self._machine.texts((Wanted(locks.LOCKS),)))[locks.LOCKS]
             holding = locks.open_files(locks.processes_at(text, device, inode) if isinstance(text, str) else ())

@@ -217,7 +217,7 @@ def _open(path: Path, how: str, *settings: str) -> sqlite3.Connection:
         if application != APPLICATION_ID:
             raise SessionError(f"{path}: not a recording of loadtop")
         if version < VERSION:
-            raise SessionError(f"{path}: recorded by a version of loadtop before 0.2, which this one cannot read")
+            raise SessionError(f"{path}: written in an older format, which this version cannot read")
         if version > VERSION:
             raise SessionError(f"{path}: written by a newer loadtop (format {version}; this one knows up to {VERSION})")
         for kind, sql in connection.execute("SELECT type, sql FROM sqlite_schema"):

@@ -1,7 +1,8 @@
 # Carries connections from the standard streams to servers of this machine, one after the other. A line with the word @KEY@
 # asks for one: a mark, and the path of a unix socket or a host and a port. The mark comes back with a full stop when the
 # server has closed it, with the reason where there was no connection. Other lines are left from a connection that the
-# server closed early. It ends with its input, also in the middle of a connection. This text must hold no apostrophe.
+# server closed early. It ends with its input, also in the middle of a connection, and where nothing comes from any side
+# for @SILENCE@ s: the end of the input of a terminal does not come. This text must hold no apostrophe.
 use Socket qw(:all);
 use Fcntl;
 $| = 1;
@@ -55,6 +56,7 @@ sub joined {
 sub ready {
     my ($server, $read, $write, $seconds) = @_;
     my ($in, $out) = ("", "");
+    alarm @SILENCE@;
     vec($in, 0, 1) = 1 if length $sent < 1 << 20;
     vec($in, fileno $server, 1) = 1 if $read;
     vec($out, fileno $server, 1) = 1 if $write;

@@ -1,5 +1,6 @@
 """Services that processes under test ask, by the clocks of their connections; and file locks from /proc/locks."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ from collectors.transport.tcp_clocks import TcpClocks, is_open
 from collectors.waits import LockedFiles, Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process
 from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.instant import instantly
 
 CLOCKS = """\
 readings 10
@@ -216,6 +218,24 @@ async def test_a_lock_has_its_path_where_open_files_may_be_read() -> None:
     assert files.named(found) == found
     await files.finish()
     assert files.named(found)[0].path == "/var/lib/php/sessions/sess_1"
+    await files.close()
+
+
+@instantly
+async def test_of_many_files_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.waits.MOST_FILES", 2)
+    machine = FakeMachine()
+    files = LockedFiles(machine)
+    machine.files["@files/7,8"] = "1 /a\n2 /b\n3 /c\n"
+    each = [(FileLock("flock", "fe:00", inode, 7, "php", 1),) for inode in (1, 2, 3)]
+    for (lock,) in each:
+        rows = (
+            f"1:{way} FLOCK  ADVISORY  WRITE {pid} fe:00:{lock.inode} 0 EOF\n" for way, pid in (("", 7), (" ->", 8))
+        )
+        machine.files[locks.LOCKS] = "".join(rows)
+        files.named((lock,))
+        await asyncio.sleep(2.0)
+    assert [files.named(found)[0].path for found in reversed(each)] == ["/c", "/b", None]
     await files.close()
 
 
