@@ -283,7 +283,7 @@ def test_a_huge_configuration_takes_no_long_time(pattern: str) -> None:
     text = f"http {{ server {{ {pattern * (200_000 // len(pattern))}"
     began = time.process_time()
     configuration.parse(text.splitlines())
-    assert time.process_time() - began < allowed_s(1.0)
+    assert time.process_time() - began < allowed_s(3.0)  # 0.3 s alone; were it the square of the size, minutes
 
 
 def test_a_line_that_nearly_includes_takes_no_long_time() -> None:
