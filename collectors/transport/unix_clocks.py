@@ -49,15 +49,15 @@ class UnixClocks:
                     continue
                 known = self._asked[each.path, each.user] = _Asked()
             known.connections += 1
-            begun = before.get(each.inode)
-            if begun is None:
-                begun = at - 2 * OLDEST_S if first else at
+            opened_at = before.get(each.inode)
+            if opened_at is None:
+                opened_at = at - 2 * OLDEST_S if first else at
                 known.opened += not first
-            if at - begun < OLDEST_S:
+            if at - opened_at < OLDEST_S:
                 known.questions += 1
-                known.age_ms += round(1000 * (at - begun))
+                known.age_ms += round(1000 * (at - opened_at))
             if len(since) < MOST_CONNECTIONS:
-                since[each.inode] = begun
+                since[each.inode] = opened_at
         self._since = since
 
     def rows(self) -> Iterator[str]:

@@ -31,12 +31,12 @@ async def start_command(argv: Sequence[str], *, messages: bool = True) -> asynci
 
 
 def first_line(mark: str) -> str:
-    """What the shell is told first: to print a frame with the mark, then to run the script that follows (:func:`sent`).
+    """The first line for the shell. It prints a frame with the mark and runs the script that follows (:func:`sent`).
     The text of the frame is :data:`TERMINAL` where the command brings a terminal, otherwise empty.
 
-    Some shells read more of their input than a line. The script is therefore to be sent when the frame has come. A
-    terminal is told to pass everything on as it is; it has no second stream, which is left out. The mark is in two
-    parts, or the echo of a terminal would look like it."""
+    Some shells read more of their input than a line, so send the script only after the frame has arrived. A terminal
+    is put into raw mode. It has no separate error stream, so errors are dropped. The mark is sent in two parts because
+    the echo of a terminal would otherwise look like it."""
     halves = f"{mark[:8]} {mark[8:]}"
     terminal = f"t=; if test -t 1; then t={TERMINAL}; stty raw -echo; exec 2>/dev/null; fi; "
     ready = rf'printf "\n#%s%s\n$t\n#%s%s.\n" {halves} {halves}; '
