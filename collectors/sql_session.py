@@ -27,6 +27,10 @@ class Connection(Protocol):
 
     def rows(self, statement: str) -> Sequence[Sequence[object]]: ...
 
+    def blocking(self, status: str) -> Sequence[Sequence[object]]:
+        """Who blocks whom, as :mod:`collectors.blocking` reads it, if that status says that sessions wait for locks."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -59,8 +63,8 @@ class Session:
         self._again_at = 0.0
 
     async def ask(self, statements: Sequence[str]) -> str:
-        """The rows of these statements, a line each, with tabs between their cells. Raises FetchError, OSError, and
-        what the library raises; the same again for a while after an error."""
+        """The rows of these statements and of who blocks whom, a line each, with tabs between their cells. Raises
+        FetchError, OSError, and what the library raises; the same again for a while after an error."""
         async with self._asking:
             if self._failure is not None and time.monotonic() < self._again_at:
                 raise self._failure
@@ -101,7 +105,8 @@ class _Link:
                     self._connection = self._login(self._channel)
                 self._channel.left = _MOST_BYTES
                 rows = [row for statement in statements for row in self._connection.rows(statement)[:_MOST_ROWS]]
-                return "".join(map(_line, rows))
+                status = "".join(map(_line, rows))
+                return status + "".join(map(_line, self._connection.blocking(status)[:_MOST_ROWS]))
         finally:
             if self._is_cut:
                 self._close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from collectors.blocking import BLOCKED, HIDDEN, LIMIT_S, blocking
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page, Wanted
@@ -34,9 +35,11 @@ KIND = Kind(
 FIX = """\
 CREATE USER 'USER'@'localhost' IDENTIFIED VIA unix_socket;   (MySQL: IDENTIFIED WITH auth_socket)
 GRANT USAGE ON *.* TO 'USER'@'localhost';"""
-"""An account that may only log in: more is not needed. USER is the user who watches."""
+"""An account that may only log in: more is needed only to see who blocks whom. USER is the user who watches."""
 
 _TOO_MANY = (1040, 1203, 1226)  # ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
+_UNSEEN = (1044, 1142, 1143, 1227)  # ER_DBACCESS_DENIED, ER_TABLEACCESS_DENIED, of a column, a privilege is missing
+_LOST = range(2000, 3000)  # errors of the client: the connection is of no use any more
 _DENIED = (1044, 1045, 1130, 1698)  # ER_DBACCESS_DENIED, ER_ACCESS_DENIED, ER_HOST_NOT_PRIVILEGED, no password
 _OPTION_BYTES = 1 << 16
 _MOST_LINES = 1000
@@ -54,6 +57,36 @@ _STATUS = (
     "Uptime",
 )
 _SETTINGS = ("max_connections", "port", "version")
+
+_BLOCKED = f"""\
+    '{BLOCKED}', waiting.trx_mysql_thread_id, holding.trx_mysql_thread_id,
+    TIMESTAMPDIFF(SECOND, waiting.trx_wait_started, NOW()) * 1000,
+    IF(holding.trx_query IS NULL, 'idle', 'active'), REGEXP_SUBSTR(holding.trx_query, '^[A-Za-z]+')"""
+_SESSIONS = """\
+JOIN information_schema.INNODB_TRX AS waiting ON waiting.trx_id = wait.requesting
+JOIN information_schema.INNODB_TRX AS holding ON holding.trx_id = wait.blocking
+LIMIT 1000"""
+_BLOCKING_MARIADB = f"""\
+SET STATEMENT max_statement_time = {LIMIT_S} FOR SELECT {_BLOCKED}, held.lock_mode, held.lock_table
+FROM (
+    SELECT requesting_trx_id AS requesting, requested_lock_id AS lock_id, MIN(blocking_trx_id) AS blocking
+    FROM information_schema.INNODB_LOCK_WAITS GROUP BY requesting_trx_id, requested_lock_id
+) AS wait
+JOIN information_schema.INNODB_LOCKS AS held ON held.lock_id = wait.lock_id
+{_SESSIONS}"""  # noqa: S608 - of constants
+_BLOCKING_MYSQL = f"""\
+SELECT /*+ MAX_EXECUTION_TIME({LIMIT_S * 1000:.0f}) */ {_BLOCKED},
+    held.LOCK_MODE, CONCAT(held.OBJECT_SCHEMA, '.', held.OBJECT_NAME)
+FROM (
+    SELECT REQUESTING_ENGINE_TRANSACTION_ID AS requesting, REQUESTING_ENGINE_LOCK_ID AS lock_id,
+        MIN(BLOCKING_ENGINE_TRANSACTION_ID) AS blocking
+    FROM performance_schema.data_lock_waits GROUP BY REQUESTING_ENGINE_TRANSACTION_ID, REQUESTING_ENGINE_LOCK_ID
+) AS wait
+JOIN performance_schema.data_locks AS held ON held.ENGINE_LOCK_ID = wait.lock_id
+{_SESSIONS}"""  # noqa: S608 - of constants
+"""Of those that block a session, one is enough: what that one waits for leads to the same end. Source: MariaDB's
+knowledge base, "Information Schema INNODB_LOCK_WAITS Table"; the MySQL reference manual, "The data_lock_waits
+Table"."""
 
 
 def _names(names: Iterable[str]) -> str:
@@ -109,6 +142,7 @@ class _Connection:
     def __init__(
         self, library: ModuleType, channel: Channel, user: str, password: str, *, through_socket: bool
     ) -> None:
+        self._error: type[Exception] = library.err.MySQLError
         known = library.connections.Connection
         # To a library that did not make the socket itself, one that no other user can listen on counts as open.
         kind = type("SocketConnection", (known,), {"_secure": True}) if through_socket else known
@@ -127,12 +161,29 @@ class _Connection:
         limit = f"max_statement_time = {STATEMENT_S}" if mariadb else f"max_execution_time = {STATEMENT_S * 1000}"
         self.rows("SET SESSION TRANSACTION READ ONLY")
         self.rows(f"SET SESSION {limit}")
+        self._blocking = _BLOCKING_MARIADB if mariadb else _BLOCKING_MYSQL
+        self._is_hidden = self._blocked() is None
 
     def rows(self, statement: str) -> Sequence[Sequence[object]]:
         with self._library.cursor() as cursor:
             cursor.execute(statement)
             found: Sequence[Sequence[object]] = cursor.fetchall()
             return found
+
+    def blocking(self, status: str) -> Sequence[Sequence[object]]:
+        if self._is_hidden:
+            return ((HIDDEN, 1),)
+        waits = counts(status, ("Innodb_row_lock_current_waits",), "\t")
+        return (self._blocked() or ()) if any(waits.values()) else ()
+
+    def _blocked(self) -> Sequence[Sequence[object]] | None:
+        """Who blocks whom: nothing where the server takes too long or does not know; ``None``: not permitted."""
+        try:
+            return self.rows(self._blocking)
+        except self._error as error:
+            if _code(error) in _LOST:
+                raise
+            return None if _code(error) in _UNSEEN else ()
 
     def close(self) -> None:
         self._library.close()
@@ -187,12 +238,13 @@ def parse_page(page: Page) -> MysqlStatus:
 
 def parse(text: str, address: str = "") -> MysqlStatus:
     """Rows of names and values. Raises :class:`ParseError` where they are no status of MySQL."""
-    found = counts(text, (*_STATUS, "max_connections", "port"), "\t")
+    found = counts(text, (*_STATUS, "max_connections", "port", HIDDEN), "\t")
     rows = (line.partition("\t") for line in complete_lines(text))
     version = next((short(value, LONGEST_TEXT) for name, _, value in rows if name == "version"), "")
     if "Threads_connected" not in found or not version:
         raise ParseError("no status of MySQL: Threads_connected or its version is missing")
     running = found.get("Threads_running")  # this question's own session too
+    blocker, _ = blocking(text)
     return MysqlStatus(
         address=address,
         version=version,
@@ -206,4 +258,6 @@ def parse(text: str, address: str = "") -> MysqlStatus:
         refused=found.get("Connection_errors_max_connections"),
         port=found["port"] if found.get("port", MOST_PORT + 1) <= MOST_PORT else None,
         uptime_s=found.get("Uptime"),
+        blocker=blocker,
+        blockers_hidden=HIDDEN in found,
     )

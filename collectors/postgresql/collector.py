@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, cast
 
+from collectors.blocking import BLOCKED, LIMIT_S, blocking
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page
@@ -29,6 +30,7 @@ KIND = Kind(
     processes=re.compile(r"postgres|postmaster", re.ASCII),
 )
 
+_CANCELED = "57014"  # query_canceled: the time limit
 _TOO_MANY = "53300"  # too_many_connections
 _DENIED = ("28000", "28P01")  # invalid_authorization_specification, invalid_password
 
@@ -37,28 +39,53 @@ WITH session AS (
     SELECT pid, state, wait_event_type, backend_type FROM pg_stat_activity
     WHERE pid <> pg_backend_pid() AND datname IS NOT NULL
         AND coalesce(backend_type, 'client backend') = 'client backend'
-), blocked AS (
-    SELECT pid FROM session WHERE wait_event_type = 'Lock' LIMIT 50
 )
 SELECT name, setting FROM pg_settings
     WHERE name IN ('server_version', 'max_connections', 'superuser_reserved_connections', 'port')
 UNION ALL SELECT 'uptime', extract(epoch FROM now() - pg_postmaster_start_time())::bigint::text
 UNION ALL SELECT 'transactions', sum(xact_commit + xact_rollback)::bigint::text FROM pg_stat_database
-UNION ALL SELECT 'sessions', count(*)::text FROM session
 UNION ALL SELECT 'hidden', count(*)::text FROM session WHERE backend_type IS NULL
 UNION ALL SELECT 'active', count(*)::text FROM session WHERE state = 'active'
 UNION ALL SELECT 'idle_in_transaction', count(*)::text FROM session WHERE state LIKE 'idle in transaction%'
 UNION ALL SELECT 'wait_' || lower(wait_event_type), count(*)::text FROM session
     WHERE state = 'active' AND wait_event_type IN ('Lock', 'LWLock', 'IO') GROUP BY wait_event_type
-UNION ALL SELECT 'blockers', count(DISTINCT blocker)::text
-    FROM (SELECT unnest(pg_blocking_pids(pid)) AS blocker FROM blocked) AS blocking
+UNION ALL SELECT 'sessions', count(*)::text FROM session
 """
-"""Rows of a name and a value. The type of a session is hidden from those who may not see its state. To ask who blocks a
-session stops the lock table for a moment, so it is asked of few."""
+"""Rows of a name and a value, the one without which an answer is none at the end. The type of a session is hidden from
+those who may not see its state."""
+
+BLOCKING = f"""\
+WITH waiting AS (
+    SELECT pid, query, query_start, (pg_blocking_pids(pid))[1] AS blocker FROM (
+        SELECT pid, query, query_start FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid() ORDER BY query_start LIMIT 50
+    ) AS longest
+), held AS (
+    SELECT DISTINCT ON (pid) pid, mode, CASE
+        WHEN database IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+        THEN relation::regclass::text END AS name
+    FROM pg_locks WHERE locktype = 'tuple' OR locktype = 'relation' AND NOT granted
+)
+SELECT '{BLOCKED}', waiting.pid, blocker,
+    (extract(epoch FROM clock_timestamp() - waiting.query_start) * 1000)::bigint,
+    CASE WHEN holding.state LIKE 'idle%' THEN 'idle' ELSE 'active' END,
+    substring(holding.query FROM '^[[:space:]]*([A-Za-z]{{1,20}})'), held.mode,
+    coalesce(
+        held.name,
+        substring(waiting.query FROM '(?i)^\\s*(?:update|insert\\s+into|delete\\s+from)\\s+(?:only\\s+)?([\\w."]+)'),
+        substring(waiting.query FROM '(?i)^\\s*select\\s[\\w\\s,.*"]*\\sfrom\\s+([\\w."]+)')
+    )
+FROM waiting
+LEFT JOIN pg_stat_activity AS holding ON holding.pid = blocker
+LEFT JOIN held ON held.pid = waiting.pid
+WHERE blocker IS NOT NULL
+"""  # noqa: S608 - of constants
+"""To ask who blocks a session stops the lock table for a moment, so it is asked of few. Names of tables are known in
+the own database only; elsewhere the statement has them in front of any literal."""
 
 _NAMES = (
     *("max_connections", "superuser_reserved_connections", "port", "uptime", "transactions", "sessions", "hidden"),
-    *("active", "idle_in_transaction", "wait_lock", "wait_lwlock", "wait_io", "blockers"),
+    *("active", "idle_in_transaction", "wait_lock", "wait_lwlock", "wait_io"),
 )
 
 
@@ -108,6 +135,7 @@ class _Connection:
 
     def __init__(self, library: ModuleType, channel: Channel, account: Account, *, encrypt: bool) -> None:
         channel.settimeout(2.0 * STATEMENT_S)
+        self._error: type[Exception] = library.DatabaseError
         self._library: Any = library.Connection(
             account.user,
             password=account.password,
@@ -125,6 +153,19 @@ class _Connection:
     def rows(self, statement: str) -> Sequence[Sequence[object]]:
         found: Sequence[Sequence[object]] = self._library.run(statement)
         return found
+
+    def blocking(self, status: str) -> Sequence[Sequence[object]]:
+        if not counts(status, ("wait_lock",), "\t").get("wait_lock"):
+            return ()
+        self.rows(f"SET statement_timeout = {LIMIT_S * 1000:.0f}")
+        try:
+            return self.rows(BLOCKING)
+        except self._error as error:
+            if _code(error) != _CANCELED:
+                raise
+            return ()
+        finally:
+            self.rows(f"SET statement_timeout = {STATEMENT_S * 1000}")
 
     def close(self) -> None:
         self._library.close()
@@ -153,32 +194,36 @@ def parse_page(page: Page) -> PostgresqlStatus:
 def parse(text: str, address: str = "") -> PostgresqlStatus:
     """Rows of names and values. Raises :class:`ParseError` where they are no status of PostgreSQL."""
     found = counts(text, _NAMES, "\t")
-    rows = (line.partition("\t") for line in complete_lines(text))
-    version = next((short(value, LONGEST_TEXT) for name, _, value in rows if name == "server_version"), "")
+    rows: dict[str, str] = {}
+    for name, _, value in (line.partition("\t") for line in complete_lines(text)):
+        rows.setdefault(name, value)
+    version = short(rows.get("server_version", ""), LONGEST_TEXT)
     if "sessions" not in found or not version:
         raise ParseError("no status of PostgreSQL: the number of sessions or its version is missing")
     hidden = bool(found.get("hidden"))
 
-    def seen(name: str, otherwise: int | None = None) -> int | None:
-        """A count of sessions in a state, which is not known while the states of some are hidden."""
-        return None if hidden else found.get(name, otherwise)
+    def seen(name: str) -> int | None:
+        """A count of sessions in a state, which is not known while the states of some are hidden. Without a row for a
+        kind of wait, no session waits for it."""
+        none = 0 if name.startswith("wait_") and name not in rows else None
+        return None if hidden else found.get(name, none)
 
-    # No row for a kind of wait means that no session waits for it, if the rows are complete.
-    none = 0 if "blockers" in found else None
+    blocker, blockers = blocking(text)
     return PostgresqlStatus(
         address=address,
         version=version,
         connected=found["sessions"] + 1,
         active=seen("active"),
         idle_in_transaction=seen("idle_in_transaction"),
-        lock_waits=seen("wait_lock", none),
-        lwlock_waits=seen("wait_lwlock", none),
-        io_waits=seen("wait_io", none),
-        blockers=seen("blockers"),
+        lock_waits=seen("wait_lock"),
+        lwlock_waits=seen("wait_lwlock"),
+        io_waits=seen("wait_io"),
+        blockers=None if hidden else blockers,
         max_connections=found.get("max_connections"),
         reserved=found.get("superuser_reserved_connections"),
         transactions=found.get("transactions"),
         hidden=hidden,
         port=found["port"] if found.get("port", MOST_PORT + 1) <= MOST_PORT else None,
         uptime_s=found.get("uptime"),
+        blocker=None if hidden else blocker,
     )

@@ -18,10 +18,10 @@ from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
 from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_without_order
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
-from loadtop.i18n import Message
+from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
 from loadtop.model.histogram import percentile
-from loadtop.model.server import ServiceState
+from loadtop.model.server import Blocker, ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
@@ -99,7 +99,9 @@ class Dependencies:
         mean_ms = times.sum_us / times.count / 1000
         ms, share = 1000.0 * peer.questions / rps, min(100.0, 100.0 * peer.questions / working)
         base = self._base(host.name, peer, ms, load, times)
-        says = any(_admits(state, peer) for view in measured.hosts for state in view.services())
+        states = [state for view in measured.hosts for state in view.services() if _is_of(state, peer)]
+        says = any(state.is_full or (state.lock_waits or 0) > LOCKED_PART * peer.questions for state in states)
+        blocker = next((state.blocker for state in states if state.blocker is not None), None)
         real = (
             ms >= LEAST_MS
             and peer.questions >= LEAST_QUESTIONS
@@ -113,6 +115,8 @@ class Dependencies:
         ]
         if base is not None:
             evidence.append(("dependency.ms", ms, base.factor * base.ms, "ms", base.source))
+        if blocker is not None:
+            evidence.append(("dependency.blocked", blocker.blocked, LOCKED_PART * peer.questions, "", BY_ITSELF))
         return (
             peer.depth,
             share,
@@ -120,7 +124,7 @@ class Dependencies:
                 over=real and calm and share > MOST_PCT and (slower or says),
                 held=real and share > MOST_CLEAR_PCT and (still or says),
                 evidence=tuple(evidence),
-                advice=lambda: _advice(asked, peer.questions, working, ms, base),
+                advice=lambda: _advice(asked, peer.questions, working, ms, base, blocker),
                 confidence=agreement(says or None, base is not None and base.source == FEWER_ASKED),
                 dependency=asked,
             ),
@@ -154,16 +158,14 @@ class Dependencies:
 
 FEWER_ASKED = "loadtop: times what it took when fewer asked"
 FIRST_REQUESTS = "loadtop: times what the first requests took"
+BY_ITSELF = "the database: sessions that one session blocks"
 
 
-def _admits(state: ServiceState, peer: PeerRates) -> bool:
-    """Whether a watched database or cache at that port, or of the kind that is asked at a unix socket, says that it is
-    full, or that most of what it is asked waits for its locks."""
+def _is_of(state: ServiceState, peer: PeerRates) -> bool:
+    """Whether this is a watched database or cache at that port, or of the kind that is asked at a unix socket."""
     _, _, port = peer.address.rpartition(":")
     elsewhere = state.port is not None and str(state.port) != port and not peer.by_connection
-    if state.kind != peer.kind or elsewhere:
-        return False
-    return state.is_full or (state.lock_waits or 0) > LOCKED_PART * peer.questions
+    return state.kind == peer.kind and not elsewhere
 
 
 def _peers(host: HostView) -> Iterator[PeerRates]:
@@ -198,7 +200,9 @@ def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
     return len(known) == len(shares) and bool(known) and 10.0 * sum(known) / rps < LITTLE_PART * mean_ms
 
 
-def _advice(asked: Dependency, questions: float, working: int, ms: float, base: _Base | None) -> Message:
+def _advice(
+    asked: Dependency, questions: float, working: int, ms: float, base: _Base | None, blocker: Blocker | None
+) -> Message:
     template = (
         "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests wait for it, {ms:.3g} ms "
         "each. More workers would not help."
@@ -208,7 +212,7 @@ def _advice(asked: Dependency, questions: float, working: int, ms: float, base: 
             "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests wait for it, {ms:.3g} "
             "ms each ({least:.3g} ms under less load). More workers would not help."
         )
-    return Message(
+    waits = Message(
         template,
         questions=questions,
         working=working,
@@ -217,6 +221,21 @@ def _advice(asked: Dependency, questions: float, working: int, ms: float, base: 
         ms=ms,
         least=0.0 if base is None else base.ms,
     )
+    if blocker is None:
+        return waits
+    template = (
+        "Shorten transactions like that of session {session} ({activity}): {blocked} wait for its lock, for up to "
+        "{seconds:.1f} s: {lock}."
+    )
+    blocks = Message(
+        template,
+        session=blocker.session,
+        activity=blocker.activity,
+        blocked=blocker.blocked,
+        seconds=blocker.waited_ms / 1000,
+        lock=blocker.lock,
+    )
+    return sentences(waits, blocks)
 
 
 DEPENDENCY = Verdict(
@@ -227,6 +246,10 @@ DEPENDENCY = Verdict(
     headline="is the limit",
     family=Family.POOL,
     role=Role.DATABASE,
-    titles={"dependency.waiting_pct": "requests waiting", "dependency.ms": "time per request"},
+    titles={
+        "dependency.waiting_pct": "requests waiting",
+        "dependency.ms": "time per request",
+        "dependency.blocked": "sessions that one session blocks",
+    },
 )
 """Assessed by :class:`Dependencies`. Pools of workers on the way fill behind it."""

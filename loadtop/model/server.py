@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from loadtop.i18n import Text
+from loadtop.i18n import Message, Text, verbatim
 
 
 class Role(StrEnum):
@@ -80,13 +80,47 @@ LOCKED_PCT = 50.0  # percent of the sessions at work that wait for locks: most r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Blocker:
+    """The session of a database that blocks most others by a lock, directly or through others that wait.
+
+    ``session`` is its number there, 0 that of a prepared transaction. The longest of the ``blocked`` has waited for
+    ``waited_ms``. ``idle``: it executes no statement and keeps its transaction open. ``statement`` is the kind of its
+    statement (``UPDATE``), of an idle one that of its last, as far as it is known. ``mode`` and ``table`` are those of
+    the lock.
+    """
+
+    session: int
+    blocked: int
+    waited_ms: int = 0
+    idle: bool = False
+    statement: str = ""
+    mode: str = ""
+    table: str = ""
+
+    @property
+    def activity(self) -> Message:
+        """``idle in transaction, last statement UPDATE``."""
+        if self.idle and self.statement:
+            return Message("idle in transaction, last statement {statement}", statement=self.statement)
+        return Message("idle in transaction") if self.idle else verbatim(self.statement or "-")
+
+    @property
+    def lock(self) -> Message:
+        """``shop.stock (X)``."""
+        if not self.table:
+            return verbatim(self.mode or "-")
+        return Message("{table} ({mode})", table=self.table, mode=self.mode or "-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState:
     """How full a database or cache says that it is; ``None`` where it does not tell or has no such limit.
 
     ``kind`` is the name of the kind of server. ``port`` is the TCP port on which it says that it listens, ``address``
     where it was asked. ``connected`` sessions are open of ``connection_limit``, ``running`` of them are at work, and
     ``lock_waits`` of those wait for locks. ``thread_pct`` is how busy the one thread is that executes all commands, in
-    percent of a core. ``refuses``: it turned a connection away because it has too many.
+    percent of a core. ``refuses``: it turned a connection away because it has too many. ``blocker`` is the session
+    for whose locks most others wait.
     """
 
     kind: str
@@ -98,6 +132,7 @@ class ServiceState:
     lock_waits: int | None = None
     thread_pct: float | None = None
     refuses: bool = False
+    blocker: Blocker | None = None
 
     @property
     def connected_pct(self) -> float | None:

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from collectors import host_names, routing
 from collectors.apache import collector as apache
 from collectors.apache import configuration as apache_configuration
+from collectors.blocking import blocking
 from collectors.config_files import Config, IncludeOf, includes, read_config
 from collectors.errors import AbsentError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
@@ -343,6 +344,7 @@ TARGETS = (
     FuzzTarget("fpm-status", _texts(fpm.parse)),
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
+    FuzzTarget("blocking", _texts(blocking), like=("status/blocking.txt",)),
     FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
     FuzzTarget("postgresql", _texts(postgresql.parse, *_ACCOUNTS), like=("status/postgresql-15.txt",)),
     FuzzTarget("redis", _redis, like=("status/redis-7.0-info.txt",)),

@@ -39,6 +39,11 @@ def sessions(server: Mysql, *statements: str) -> Generator[None]:
             each.communicate()
 
 
+def sleeping(server: Mysql) -> list[str]:
+    """The number of the session that holds the locks."""
+    return server.run("SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'").split()
+
+
 @pytest.mark.parametrize("far", [False, True])
 async def test_row_locks_and_connections(mysql: MysqlFactory, machine: Sshd, watch: Watch, far: bool) -> None:
     server = mysql(max_connections=10)
@@ -58,6 +63,12 @@ async def test_row_locks_and_connections(mysql: MysqlFactory, machine: Sshd, wat
             status = read(await until(host, lambda s: (found := read(s)) is not None and found.lock_waits == 3))
             assert status is not None
             assert (status.running, status.connected) == (4, 5)
+            status = read(await until(host, lambda s: (found := read(s)) is not None and found.blocker is not None))
+            assert status is not None
+            assert status.blocker is not None
+            assert (status.blocker.blocked, status.blocker.mode, status.blocker.table) == (3, "X", "t.a")
+            assert str(status.blocker.session) in sleeping(server)
+            assert status.blocker.statement == "SELECT"
             await until(
                 host, lambda s: (found := read(s)) is not None and found.lock_waits == 0 and (found.lock_ms or 0) > 1000
             )
@@ -84,3 +95,7 @@ async def test_it_is_found_and_an_account_is_needed(mysql: MysqlFactory, watch: 
         assert "max_connections is reached" in outcome(sample)[1]
     sample = await until(named, lambda s: (found := read(s)) is not None and not found.refuses)
     assert outcome(sample) == (State.OK, "")
+    status = read(sample)
+    assert status is not None
+    assert status.blockers_hidden
+    assert "GRANT PROCESS" in str(MYSQL.lacks((status,), sample).fix)

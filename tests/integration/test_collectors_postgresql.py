@@ -29,9 +29,9 @@ def outcome(sample: HostSample) -> tuple[State, str]:
 
 
 @contextlib.contextmanager
-def sessions(server: Postgresql, *statements: str) -> Generator[None]:
+def sessions(server: Postgresql, *statements: str, database: str = "postgres") -> Generator[None]:
     """Clients that execute these statements."""
-    opened = [server.start(statement) for statement in statements]
+    opened = [server.start(statement, database) for statement in statements]
     try:
         yield
     finally:
@@ -62,7 +62,32 @@ async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Ssh
             status = read(await until(host, lambda s: (found := read(s)) is not None and found.lock_waits == 3))
             assert status is not None
             assert (status.active, status.connected) == (4, 5)
+            status = read(await until(host, lambda s: (found := read(s)) is not None and found.blocker is not None))
+            assert status is not None
+            assert status.blocker is not None
             assert status.blockers
+            assert (status.blocker.blocked, status.blocker.mode, status.blocker.table) == (3, "ExclusiveLock", "a")
+            holding = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'BEGIN%sleep(60)'"
+            assert str(status.blocker.session) == server.run(holding)
+            assert (status.blocker.statement, status.blocker.idle) == ("BEGIN", False)
+
+
+async def test_the_table_of_a_lock_in_another_database(postgresql: PostgresqlFactory, watch: Watch) -> None:
+    server = postgresql()
+    server.run("CREATE TABLE a (n int)")
+    server.run("INSERT INTO a VALUES (1)")
+    server.run(f'CREATE ROLE "{getpass.getuser()}" LOGIN IN ROLE pg_monitor')
+    server.run("CREATE DATABASE shop TEMPLATE postgres")
+    host = await watch(status_urls={"postgresql": [f"unix:{server.unix_socket}"]})
+    await until(host, lambda s: read(s) is not None)
+    with sessions(server, "BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)", database="shop"):
+        await until(host, lambda s: (found := read(s)) is not None and found.active == 1)
+        with sessions(server, "SELECT n FROM a WHERE n < 4711 FOR UPDATE", database="shop"):
+            status = read(await until(host, lambda s: (found := read(s)) is not None and found.blocker is not None))
+            assert status is not None
+            assert status.blocker is not None
+            assert status.blocker.table == "a"
+            assert "4711" not in repr(status)
 
 
 @pytest.fixture

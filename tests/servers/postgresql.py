@@ -49,9 +49,9 @@ class Postgresql:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def start(self, statements: str) -> "subprocess.Popen[bytes]":
+    def start(self, statements: str, database: str = "postgres") -> "subprocess.Popen[bytes]":
         """Run these statements beside the test, in one transaction."""
-        command = [*self.client, statements]
+        command = [*self.client, statements, f"--dbname={database}"]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

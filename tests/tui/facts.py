@@ -9,6 +9,7 @@ from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import tr
 from loadtop.model import LoadState
 from loadtop.model.histogram import percentile_ms
+from loadtop.model.server import Blocker
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.mysql.kind import MYSQL
@@ -217,6 +218,11 @@ def of_redis(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("slow log"), count(status.slowlog), role=Role.DIM)
 
 
+def blocking(blocker: Blocker | None) -> Iterator[Fact]:
+    if blocker is not None:
+        yield fact(tr("blocked by session {session} ", session=blocker.session), count(blocker.blocked), role=Role.BAD)
+
+
 def of_mysql(view: View, _: Glyphs) -> Iterator[Fact]:
     for server in MYSQL.rates(view.rates)[:1]:
         status, rates = server.reading, server.per_second
@@ -226,6 +232,7 @@ def of_mysql(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("executing"), count(status.running))
         yield fact(tr("row lock waits"), count(status.lock_waits), role=Role.BAD if status.lock_waits else Role.DIM)
         yield fact(tr("lock ms/s"), count(rates["lock_ms"]))
+        yield from blocking(status.blocker)
 
 
 def of_postgresql(view: View, _: Glyphs) -> Iterator[Fact]:
@@ -236,6 +243,7 @@ def of_postgresql(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("executing"), count(status.active))
         yield fact(tr("lock waits"), count(status.lock_waits), role=Role.BAD if status.lock_waits else Role.DIM)
         yield fact(tr("blockers"), count(status.blockers), role=Role.DIM)
+        yield from blocking(status.blocker)
 
 
 def of_processes(view: View, _: Glyphs) -> Iterator[Fact]:

@@ -24,7 +24,7 @@ from loadtop.model import (
     StatedTimes,
     Tcp,
 )
-from loadtop.model.server import ServerReading
+from loadtop.model.server import Blocker, ServerReading
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView, Measured, Measurer
 from loadtop.rates.records import HostRates, ServerRates
@@ -163,10 +163,15 @@ def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...
     mysql = MysqlStatus(
         "/run/mysqld/mysqld.sock", "10.11.19-MariaDB", 14 if full else 2, 150 if full else 13, 151, 12 if full else 0,
         1_250 * number, 3 * number, 11_800 * number if full else 0, 7 * max(0, number - 5) if full else 0,
+        blocker=Blocker(session=57, blocked=12, waited_ms=640, statement="UPDATE", mode="X", table="shop.stock")
+        if full else None,
     )  # fmt: skip
     postgresql = PostgresqlStatus(
         "127.0.0.1:5432", "15.18", 96 if full else 13, 14 if full else 2, 1, 12 if full else 0, 0, 1, 1 if full else 0,
         100, 3, 2_500 * number,
+        blocker=Blocker(
+            session=2145, blocked=12, waited_ms=640, idle=True, statement="UPDATE", mode="ExclusiveLock", table="stock"
+        ) if full else None,
     )  # fmt: skip
     return {"redis": (redis,), "mysql": (mysql,), "postgresql": (postgresql,)}
 

@@ -10,6 +10,7 @@ from loadtop.diagnosis.dependency import Dependencies
 from loadtop.diagnosis.finding import Dependency
 from loadtop.model import SERVICE, FileLock, Latencies, Peer, Peers, Role
 from loadtop.model.histogram import distribution
+from loadtop.model.server import Blocker
 from loadtop.rates.records import CpuShares, PeerRates
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
@@ -121,10 +122,17 @@ def test_a_database_that_says_that_sessions_wait_for_locks_is_the_dependency(
     course: Course, lock_waits: int, limit: str
 ) -> None:
     """Although its times alone do not show it."""
-    says = MysqlStatus(DATABASE, running=10, lock_waits=lock_waits, port=3306)
+    blocker = Blocker(session=57, blocked=lock_waits, waited_ms=640, statement="UPDATE", mode="X", table="shop.stock")
+    says = MysqlStatus(DATABASE, running=10, lock_waits=lock_waits, port=3306, blocker=blocker)
     begin(course, PARALLEL, board="W" * 10)
     changes = {"peers": asks(10.0), "mysql": (says,)}
-    assert named(course.go_on(5, board="W" * 10, load=PARALLEL, changes=changes)) == limit
+    diagnosis = course.go_on(5, board="W" * 10, load=PARALLEL, changes=changes)
+    assert named(diagnosis) == limit
+    if limit == "dependency":
+        blocked = next(each for each in diagnosis.verdict.evidence if each.metric == "dependency.blocked")
+        assert (blocked.value, blocked.threshold) == (9, 5.0)
+        advice = "session 57 (UPDATE): 9 wait for its lock, for up to 0.6 s: shop.stock (X)."
+        assert advice in str(diagnosis.verdict.advice)
 
 
 def test_full_processors_explain_why_a_service_is_slow(course: Course) -> None:

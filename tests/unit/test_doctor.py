@@ -25,7 +25,7 @@ POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address=
 BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
 NGINX = NginxStatus("http://x/nginx_status", 1, 0, 1, 0, 1, 1, 1, 2, 512)
 POSTGRESQL = PostgresqlStatus("db:5432", "15.18", max_connections=100, hidden=True)
-MYSQL = MysqlStatus("db:3306", "8.0.43", max_connections=151)
+MYSQL = MysqlStatus("db:3306", "8.0.43", max_connections=151, blockers_hidden=True)
 REDIS = RedisStatus("127.0.0.1:6379", "7.0.15", max_clients=10_000)
 NO_SOCKET = Message("{url}: {reason}", url="unix:/x", reason=Message("no such socket"))
 PROCESS = Process(7, "apache2", "httpd", "S", 1, 5, 5, 9000, 5000)
@@ -71,6 +71,8 @@ def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
     assert str(checks["haproxy"].seen) == "1 lines; backends be"
     assert str(checks["mysql"].seen) == "8.0.43, max_connections 151 (db:3306)"
+    assert checks["mysql"].health is Health.PARTLY
+    assert "GRANT PROCESS" in str(checks["mysql"].fix)
     assert str(checks["postgresql"].seen) == "15.18, max_connections 100 (db:5432)"
     assert (checks["postgresql"].health, checks["postgresql"].fix) == (Health.PARTLY, 'GRANT pg_monitor TO "USER";')
     assert str(checks["redis"].seen) == "Redis 7.0.15, maxclients 10000 (127.0.0.1:6379)"

@@ -9,7 +9,7 @@ from loadtop.servers.mysql.record import MysqlStatus
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line, width
 from tui.drawing.numbers import count, per_second
-from tui.panels.server import ServerPanel, fullness, is_full
+from tui.panels.server import ServerPanel, blocking, fullness, is_full
 from tui.state.view import Curve, View
 
 
@@ -44,4 +44,5 @@ class MysqlPanel(ServerPanel[MysqlStatus]):
         )
         name = max(width(text) for text, _, _ in figures) + 1
         lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
-        return [*lines, *(line(pad(text, name), Span(value, role)) for text, value, role in figures)][:rows]
+        shown = [*lines, *(line(pad(text, name), Span(value, role)) for text, value, role in figures)]
+        return [*shown, *blocking(status.blocker)][:rows]

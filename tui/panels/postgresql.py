@@ -9,7 +9,7 @@ from loadtop.servers.postgresql.record import PostgresqlStatus
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, length, line, width
 from tui.drawing.numbers import count, per_second
-from tui.panels.server import ServerPanel, fullness, is_full
+from tui.panels.server import ServerPanel, blocking, fullness, is_full
 from tui.state.view import Curve, View
 
 
@@ -54,4 +54,5 @@ class PostgresqlPanel(ServerPanel[PostgresqlStatus]):
         )
         name = max(width(text) for text, _, _ in figures) + 1
         lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
-        return [*lines, *(line(pad(text, name), Span(count(value, 6), role)) for text, value, role in figures)][:rows]
+        shown = [*lines, *(line(pad(text, name), Span(count(value, 6), role)) for text, value, role in figures)]
+        return [*shown, *blocking(status.blocker)][:rows]

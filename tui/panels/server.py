@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
+from loadtop.i18n import tr
 from loadtop.model import State
-from loadtop.model.server import ServerReading
+from loadtop.model.server import Blocker, ServerReading
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import AnyKind
-from tui.drawing.line import Line, Role
+from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.numbers import count
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -36,6 +38,17 @@ def fullest(kind: AnyKind) -> Callable[[HostView], float | None]:
         return max((full for full in known if full is not None), default=None)
 
     return value
+
+
+def blocking(blocker: Blocker | None) -> list[Line]:
+    """The session of a database that blocks most others: how many, what it does, and the lock."""
+    if blocker is None:
+        return []
+    by = tr("blocked by session {session} ", session=blocker.session)
+    return [
+        line(by, Span(count(blocker.blocked), Role.BAD)),
+        line(Span(f"{blocker.activity}: {blocker.lock}", Role.DIM)),
+    ]
 
 
 class ServerPanel(Panel, Generic[R]):

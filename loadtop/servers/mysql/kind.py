@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from functools import partial
 
-from loadtop.i18n import mean_figure, plain, tr
-from loadtop.model import Role
+from loadtop.i18n import Message, mean_figure, plain, tr
+from loadtop.model import HostSample, Role
 from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
 from loadtop.servers.databases import seen, settings, summed
-from loadtop.servers.kind import Json, Kind
-from loadtop.servers.mysql.record import GROUP, NAME, MysqlStatus
+from loadtop.servers.kind import Json, Kind, Lack
+from loadtop.servers.mysql.record import FIX, GROUP, NAME, MysqlStatus
 
 _sum = partial(summed, NAME, MysqlStatus)
+
+
+def _lacks(servers: tuple[MysqlStatus, ...], _: HostSample) -> Lack:
+    if any(each.blockers_hidden for each in servers):
+        return Lack(Message("this account cannot see which session blocks others"), fix=FIX)
+    return Lack()
 
 
 def _rows(host: Json) -> list[str]:
@@ -55,5 +61,6 @@ MYSQL = Kind(
     rows=_rows,
     brief=_brief,
     seen=seen,
+    lacks=_lacks,
     settings=partial(settings, NAME),
 )

@@ -3,10 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadtop.model.server import ServerReading, ServiceState, counter, gauge, label, limit
+from loadtop.model.server import Blocker, ServerReading, ServiceState, counter, gauge, label, limit
 
 NAME = "mysql"
 GROUP = "mysql"
+
+FIX = """\
+GRANT PROCESS ON *.* TO 'USER'@'localhost';
+GRANT SELECT ON performance_schema.* TO 'USER'@'localhost';   (MySQL only)"""
+"""What an account needs to see who blocks whom. USER is the user who watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +19,9 @@ class MysqlStatus(ServerReading):
     """``connected`` sessions are open, the one that asks among them; ``running`` are the others that execute a
     statement. ``lock_waits`` wait for a row lock of InnoDB; ``lock_ms`` is how long all have waited for row locks.
     ``slow_queries`` took longer than long_query_time. ``refused`` connections found no place; ``refuses``: so did the
-    one that asks, and nothing else is known. ``at`` is when the answer came, on the uptime clock of its host."""
+    one that asks, and nothing else is known. ``blocker`` is the session that blocks most of those that wait;
+    ``blockers_hidden``: the account may not see it. ``at`` is when the answer came, on the uptime clock of its
+    host."""
 
     address: str = label()
     version: str = label(default="")
@@ -30,6 +37,8 @@ class MysqlStatus(ServerReading):
     port: int | None = None
     uptime_s: int | None = None
     at: float | None = None
+    blocker: Blocker | None = None
+    blockers_hidden: bool = False
 
     @property
     def key(self) -> str:
@@ -54,4 +63,5 @@ class MysqlStatus(ServerReading):
             running=self.running,
             lock_waits=self.lock_waits,
             refuses=self.refuses or bool(per_second.get("refused")),
+            blocker=self.blocker,
         )

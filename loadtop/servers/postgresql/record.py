@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadtop.model.server import ServerReading, ServiceState, counter, gauge, label, limit
+from loadtop.model.server import Blocker, ServerReading, ServiceState, counter, gauge, label, limit
 
 NAME = "postgresql"
 GROUP = "postgresql"
@@ -19,9 +19,9 @@ class PostgresqlStatus(ServerReading):
     """``connected`` sessions are open, the one that asks among them; of the others, ``active`` execute a statement and
     ``idle_in_transaction`` keep a transaction open. Of the active ones, ``lock_waits``, ``lwlock_waits`` and
     ``io_waits`` wait for a lock, for a lock of the server's own memory, and for a file. ``blockers`` hold what others
-    wait for. ``reserved`` connections are for superusers only. Where the states of some sessions are ``hidden``, these
-    counts are not known. ``refuses``: no connection is left, and nothing else is known. ``at`` is when the answer
-    came, on the uptime clock of its host."""
+    wait for, of the 50 that have waited longest; ``blocker`` blocks most of these. ``reserved`` connections are for
+    superusers only. Where the states of some sessions are ``hidden``, these counts are not known. ``refuses``: no
+    connection is left, and nothing else is known. ``at`` is when the answer came, on the uptime clock of its host."""
 
     address: str = label()
     version: str = label(default="")
@@ -40,6 +40,7 @@ class PostgresqlStatus(ServerReading):
     port: int | None = None
     uptime_s: int | None = None
     at: float | None = None
+    blocker: Blocker | None = None
 
     @property
     def key(self) -> str:
@@ -69,4 +70,5 @@ class PostgresqlStatus(ServerReading):
             running=self.active,
             lock_waits=self.lock_waits,
             refuses=self.refuses,
+            blocker=self.blocker,
         )

@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import pytest
 
+from collectors.blocking import HIDDEN
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine, Page
 from collectors.mysql.collector import FIX, MysqlCollector, account_in, option_file_account, parse, parse_page
@@ -134,7 +135,7 @@ class Library:
                 library.said.append(f"connect {channel}")
 
             def get_server_info(self) -> str:
-                return "11.4-MariaDB"
+                return library.version
 
             def cursor(self) -> Any:
                 return Cursor()
@@ -150,10 +151,15 @@ class Library:
 
             def execute(self, statement: str) -> None:
                 library.said.append(statement)
+                if "INNODB_TRX" in statement and library.error:
+                    raise library.err.MySQLError(library.error, "no")
 
-            def fetchall(self) -> list[tuple[str, str]]:
-                return []
+            def fetchall(self) -> list[tuple[str, ...]]:
+                return [("blocked",)] if "INNODB_TRX" in library.said[-1] else []
 
+        self.err = SimpleNamespace(MySQLError=type("MySQLError", (Exception,), {}))
+        self.error = 0  # of a statement that asks who blocks whom
+        self.version = "11.4-MariaDB"
         self.connections = SimpleNamespace(Connection=Connection)
 
 
@@ -177,11 +183,45 @@ def test_who_gets_the_password(address: str, trusted: bool, password: str, secur
     assert library.options["program_name"] == "loadtop"  # which the server's list of sessions shows
     assert library.options["autocommit"]
     assert library.options["defer_connect"]
-    assert library.said == [
+    assert library.said[:-1] == [
         "connect channel", "SET SESSION TRANSACTION READ ONLY", "SET SESSION max_statement_time = 5",
     ]  # fmt: skip
     connection.close()
     assert library.said[-1] == "close"
+
+
+WAITS = "Innodb_row_lock_current_waits\t{}\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "table"),
+    [("10.11-MariaDB", "information_schema.INNODB_LOCKS"), ("8.0.43", "performance_schema.data_locks")],
+)
+def test_who_blocks_whom_is_asked_only_while_sessions_wait(version: str, table: str) -> None:
+    library: Any = Library()
+    library.version = version
+    connection = collector_of().login(library, SOCKET, "alice", trusted=False)(cast("Any", "channel"))
+    statement = library.said.pop()
+    assert table in statement
+    assert ";" not in statement
+    assert connection.blocking(WAITS.format(0)) == connection.blocking("") == ()
+    assert library.said[-1] != statement
+    assert connection.blocking(WAITS.format(1)) == [("blocked",)]
+    assert library.said[-1] == statement
+    library.error = 1969  # it took too long
+    assert connection.blocking(WAITS.format(1)) == ()
+    library.error = 2013  # the connection is lost
+    with pytest.raises(library.err.MySQLError):
+        connection.blocking(WAITS.format(1))
+
+
+@pytest.mark.parametrize(("error", "rows"), [(1227, ((HIDDEN, 1),)), (1142, ((HIDDEN, 1),)), (1109, ())])
+def test_an_account_that_may_not_ask_who_blocks_whom(error: int, rows: tuple[tuple[object, ...], ...]) -> None:
+    library: Any = Library()
+    library.error = error
+    connection = collector_of().login(library, SOCKET, "alice", trusted=False)(cast("Any", "channel"))
+    assert connection.blocking(WAITS.format(0)) == rows
+    assert parse(f"version\t8\nThreads_connected\t5\n{HIDDEN}\t1\n").blockers_hidden
 
 
 def test_without_an_option_file_there_is_no_account() -> None:

@@ -9,7 +9,7 @@ import pytest
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine, Page
 from collectors.postgresql.account import Account, account_for, password_in, service_in
-from collectors.postgresql.collector import STATEMENT, PostgresqlCollector, parse, parse_page
+from collectors.postgresql.collector import BLOCKING, STATEMENT, PostgresqlCollector, parse, parse_page
 from collectors.servers import KINDS
 from collectors.sql_collector import REFUSES
 from collectors.under_test import UnderTest
@@ -28,7 +28,7 @@ COUNTED = PostgresqlStatus(
     lock_waits=3,
     lwlock_waits=0,
     io_waits=1,
-    blockers=1,
+    blockers=0,
     max_connections=100,
     reserved=3,
     transactions=4711,
@@ -52,7 +52,6 @@ def test_rows_that_are_missing(status: Status) -> None:
     """No session waits for I/O where a complete answer has no row for it."""
     lines = status("postgresql-15.txt").splitlines(keepends=True)
     assert parse("".join(line for line in lines if not line.startswith("wait_io"))).io_waits == 0
-    assert parse("".join(line for line in lines if not line.startswith(("wait_io", "blockers")))).io_waits is None
     assert parse("".join(lines).replace("wait_lwlock\t0", "wait_lwlock\t2")).lwlock_waits == 2
 
 
@@ -73,7 +72,7 @@ def test_a_value_that_is_not_a_number_is_not_measured(status: Status, number: st
     names = (line.partition("\t")[0] for line in status("postgresql-15.txt").splitlines())
     text = "".join(f"{name}\t{number}\n" for name in names)
     found = parse(f"server_version\t16.3\nsessions\t7\n{text}", ADDRESS)
-    assert found == PostgresqlStatus(ADDRESS, "16.3", connected=8)
+    assert found == PostgresqlStatus(ADDRESS, "16.3", connected=8, blockers=0)
 
 
 @pytest.mark.parametrize("text", ["", "nothing\n", "server_version\t15\nsessions\tmany\n", "sessions\t5\n"])
@@ -104,9 +103,10 @@ def test_what_errors_mean() -> None:
     assert collector.is_full(RuntimeError({"C": "53300"}))
 
 
-def test_the_statement_only_reads() -> None:
-    assert STATEMENT.startswith("WITH session AS (")
-    assert ";" not in STATEMENT
+@pytest.mark.parametrize("statement", [STATEMENT, BLOCKING])
+def test_the_statements_only_read(statement: str) -> None:
+    assert statement.startswith("WITH ")
+    assert ";" not in statement
 
 
 @pytest.mark.parametrize(
@@ -179,12 +179,18 @@ class Library:
                 library.options = {"user": user, **options}
 
             def run(self, statement: str) -> list[list[str]]:
+                library.said.append(statement)
+                if library.error and "pg_blocking_pids" in statement:
+                    raise library.DatabaseError({"C": library.error})
                 return [[statement]]
 
             def close(self) -> None:
                 library.options.clear()
 
         self.Connection = Connection
+        self.DatabaseError = type("DatabaseError", (Exception,), {})
+        self.said: list[str] = []
+        self.error = ""  # of the statement that asks who blocks whom
 
 
 class Silent:
@@ -219,3 +225,19 @@ def test_who_gets_the_password(
     assert connection.rows("SELECT 1") == [["SELECT 1"]]
     connection.close()
     assert library.options == {}
+
+
+def test_who_blocks_whom_is_asked_only_while_sessions_wait() -> None:
+    library: Any = Library()
+    connection = collector_of().login(library, SOCKET, "alice", trusted=False)(cast("Any", Silent()))
+    assert connection.blocking("wait_lock\t0\n") == connection.blocking("") == ()
+    assert library.said == []
+    assert connection.blocking("wait_lock\t2\n") == [[BLOCKING]]
+    limits = ["SET statement_timeout = 300", BLOCKING, "SET statement_timeout = 5000"]
+    assert library.said == limits
+    library.error = "57014"
+    assert connection.blocking("wait_lock\t2\n") == ()
+    assert library.said == limits * 2
+    library.error = "XX000"
+    with pytest.raises(library.DatabaseError):
+        connection.blocking("wait_lock\t2\n")

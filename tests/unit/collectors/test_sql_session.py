@@ -28,6 +28,7 @@ class Lines:
         self._file = channel.makefile("rwb")
         self.channel = channel
         self.is_closed = False
+        self.is_asked = False
 
     def rows(self, statement: str) -> Sequence[Sequence[object]]:
         self._file.write(f"{statement}\n".encode())
@@ -36,6 +37,9 @@ class Lines:
         if not line:
             raise RuntimeError("lost")
         return [tuple(line.decode().split(","))] * 2
+
+    def blocking(self, status: str) -> Sequence[Sequence[object]]:
+        return [("blocked", len(status))] if self.is_asked else []
 
     def close(self) -> None:
         self._file.close()
@@ -104,6 +108,17 @@ async def test_one_connection_for_all_questions(server: Server) -> None:
     session.cut()
     assert await session.ask(("one",)) == "a\t1\n" * 2
     assert server.connections == 2
+    session.cut()
+
+
+async def test_who_blocks_whom_is_asked_with_the_status(server: Server) -> None:
+    def login(channel: Channel) -> Lines:
+        client = Lines(channel)
+        client.is_asked = True
+        return client
+
+    session = session_to(server.address, login)
+    assert await session.ask(("one", "two")) == "a\t1\n" * 4 + "blocked\t16\n"
     session.cut()
 
 
