@@ -53,6 +53,20 @@ _PATHS = (
 """Services by the usual names of their unix sockets."""
 
 
+@dataclass(slots=True)
+class Sums:
+    """What transports add up over all readings, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
+    connection that was opened."""
+
+    connections: int = 0
+    questions: int = 0
+    age_ms: int = 0
+    segments: int = 0
+
+    def row(self, mark: str, place: str, user: int) -> str:
+        return f"{mark} {place} {user} {self.connections} {self.questions} {self.age_ms} {self.segments}\n"
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One place, and the sums over the connections that processes of ``user`` have opened to it."""

@@ -18,10 +18,11 @@ import random
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from collectors.linux.peers import MOST_PEERS
+from collectors.linux.peers import MOST_PEERS, Sums
 from collectors.transport import sock_diag
 from collectors.transport.unix_clocks import UnixClocks
 
@@ -37,23 +38,55 @@ Place = tuple[bytes, int]  # packed address and port
 
 
 @dataclass(slots=True)
-class _Asked:
-    """Sums over all readings, as in :class:`loadtop.model.Peer`."""
+class TcpSums:
+    """Adds up what is seen on connections in each reading."""
 
-    connections: int = 0
-    questions: int = 0
-    age_ms: int = 0
-    segments: int = 0
+    readings: int = 0
+    _asked: defaultdict[tuple[Place, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
+    _accepted: set[tuple[Place, int]] = field(default_factory=set[tuple[Place, int]])
+    _segments: dict[tuple[Place, Place], int] = field(default_factory=dict[tuple[Place, Place], int])
+
+    def add(self, found: Sequence[sock_diag.Connection], accepted: set[tuple[Place, int]]) -> None:
+        """Add a reading: the connections that were opened here, and where which users have accepted others."""
+        self.readings += 1
+        self._make_room(found)
+        segments: dict[tuple[Place, Place], int] = {}
+        for each in found:
+            own, place = (each.address, each.port), (each.remote_address, each.remote_port)
+            if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
+                continue
+            asked = self._asked[place, each.user]
+            asked.connections += 1
+            if is_open(each):
+                asked.questions += 1
+                asked.age_ms += each.sent_ms
+            asked.segments += max(0, each.segments_out - self._segments.get((own, place), 0))
+            if len(segments) < MOST_CONNECTIONS:
+                segments[own, place] = each.segments_out
+        self._segments = segments
+        self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
+
+    def _make_room(self, found: Sequence[sock_diag.Connection]) -> None:
+        """Forget places without a connection, if there are too many to follow."""
+        if len(self._asked) < MOST_PEERS:
+            return
+        seen = {((each.remote_address, each.remote_port), each.user) for each in found}
+        for key in self._asked.keys() - seen:
+            del self._asked[key]
+
+    def text(self) -> str:
+        """The sums, in the format of :mod:`collectors.linux.peers`."""
+        rows = [f"readings {self.readings}\n"]
+        rows += [f"< {sock_diag.shown(*place)} {user}\n" for place, user in self._accepted]
+        rows += [each.row(">", sock_diag.shown(*place), user) for (place, user), each in self._asked.items()]
+        return "".join(rows)
 
 
 @dataclass(slots=True)
 class TcpClocks:
-    """Adds readings up; :meth:`text` may be called from another thread."""
+    """Reads the clocks of this machine; :meth:`text` may be called from another thread."""
 
-    readings: int = 0
-    _asked: defaultdict[tuple[Place, int], _Asked] = field(default_factory=lambda: defaultdict(_Asked))
-    _accepted: set[tuple[Place, int]] = field(default_factory=set[tuple[Place, int]])
-    _segments: dict[tuple[Place, Place], int] = field(default_factory=dict[tuple[Place, Place], int])
+    _sums: TcpSums = field(default_factory=TcpSums)
     _unix: UnixClocks | None = field(default_factory=UnixClocks)  # ``None``: the kernel does not tell
     _unix_rows: str = ""
     _served: frozenset[int] = frozenset()
@@ -73,7 +106,7 @@ class TcpClocks:
         with self._lock:
             if self._problem is not None:
                 raise self._problem
-            return self._as_text()
+            return self._sums.text() + self._unix_rows
 
     def close(self) -> None:
         self._ended.set()
@@ -94,9 +127,9 @@ class TcpClocks:
             return
         unix = self._read_unix()
         with self._lock:
-            self._add(found)
+            self._problem = None
+            self._sums.add(found, accepted)
             self._unix_rows = unix
-            self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
 
     def _read_unix(self) -> str:
         if self._unix is None:
@@ -121,42 +154,6 @@ class TcpClocks:
             began = time.thread_time()
             self.read()
             pause_s = min(MOST_PAUSE_S, max(LEAST_PAUSE_S, PAUSE_PER_COST * (time.thread_time() - began)))
-
-    def _add(self, found: list[sock_diag.Connection]) -> None:
-        self._problem = None
-        self.readings += 1
-        self._make_room(found)
-        segments: dict[tuple[Place, Place], int] = {}
-        for each in found:
-            own, place = (each.address, each.port), (each.remote_address, each.remote_port)
-            if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
-                continue
-            asked = self._asked[place, each.user]
-            asked.connections += 1
-            if is_open(each):
-                asked.questions += 1
-                asked.age_ms += each.sent_ms
-            asked.segments += max(0, each.segments_out - self._segments.get((own, place), 0))
-            if len(segments) < MOST_CONNECTIONS:
-                segments[own, place] = each.segments_out
-        self._segments = segments
-
-    def _make_room(self, found: list[sock_diag.Connection]) -> None:
-        """Forget places without a connection, if there are too many to follow."""
-        if len(self._asked) < MOST_PEERS:
-            return
-        seen = {((each.remote_address, each.remote_port), each.user) for each in found}
-        for key in self._asked.keys() - seen:
-            del self._asked[key]
-
-    def _as_text(self) -> str:
-        rows = [f"readings {self.readings}\n"]
-        rows += [f"< {sock_diag.shown(*place)} {user}\n" for place, user in self._accepted]
-        rows += [
-            f"> {sock_diag.shown(*place)} {user} {each.connections} {each.questions} {each.age_ms} {each.segments}\n"
-            for (place, user), each in self._asked.items()
-        ]
-        return "".join(rows) + self._unix_rows
 
 
 def is_open(each: sock_diag.Connection) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from collectors.linux.peers import MOST_PEERS
+from collectors.linux.peers import MOST_PEERS, Sums
 from collectors.linux.unix_sockets import is_followed
 from collectors.transport import unix_diag
 
@@ -20,20 +20,10 @@ Asking = tuple[str, int]  # a path, and the user who asks there
 
 
 @dataclass(slots=True)
-class _Asked:
-    """Sums over all readings, as in :class:`loadtop.model.Peer`; an exchange is a connection."""
-
-    connections: int = 0
-    questions: int = 0
-    age_ms: int = 0
-    opened: int = 0
-
-
-@dataclass(slots=True)
 class UnixClocks:
     """Adds readings up. Not to be used from two threads at once."""
 
-    _asked: dict[Asking, _Asked] = field(default_factory=dict[Asking, _Asked])
+    _asked: dict[Asking, Sums] = field(default_factory=dict[Asking, Sums])
     _since: dict[int, float] | None = None  # by the inode of the client's end; not known of those that were there first
 
     def read(self, now: float | None = None) -> None:
@@ -47,12 +37,12 @@ class UnixClocks:
             if known is None:
                 if len(self._asked) >= MOST_PEERS:
                     continue
-                known = self._asked[each.path, each.user] = _Asked()
+                known = self._asked[each.path, each.user] = Sums()
             known.connections += 1
             opened_at = before.get(each.inode)
             if opened_at is None:
                 opened_at = at - 2 * OLDEST_S if first else at
-                known.opened += not first
+                known.segments += not first
             if at - opened_at < OLDEST_S:
                 known.questions += 1
                 known.age_ms += round(1000 * (at - opened_at))
@@ -63,4 +53,4 @@ class UnixClocks:
     def rows(self) -> Iterator[str]:
         """The sums, in the format of :mod:`collectors.linux.peers`."""
         for (path, user), each in self._asked.items():
-            yield f"| {path} {user} {each.connections} {each.questions} {each.age_ms} {each.opened}\n"
+            yield each.row("|", path, user)
