@@ -81,5 +81,6 @@ frontend stats
 """)
         log = directory / "output.log"
         program = self._servers.enter_context(Program([binary, "-db", "-f", str(configuration)], log=log))
-        program.wait_until(lambda: answers(port) and answers(stats_port))
-        return Haproxy(program, directory, port, stats_port)
+        haproxy = Haproxy(program, directory, port, stats_port)
+        program.wait_until(lambda: haproxy.stats_socket.exists() and answers(port) and answers(stats_port))
+        return haproxy
