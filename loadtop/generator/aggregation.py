@@ -49,13 +49,14 @@ class Report:
 
     ``load`` is its part of the load, with the latencies since the last report, and ``generator`` belongs to it; its
     ``ports_used`` are those of the whole machine in TIME_WAIT. ``waits_after`` is the step after which the worker waits
-    for the others, or 0. ``handover`` answers the command ``hand_over``.
+    for the others, or 0. ``commands`` of its parent have been executed. ``handover`` answers the command ``hand_over``.
     ``verbose_text`` (-v) is that since the last report. ``load.noted`` is ``None`` if it has not changed.
     """
 
     load: LoadSample
     generator: GeneratorSample
     waits_after: int = 0
+    commands: int = 0
     handover: Handover | None = None
     verbose_text: str = ""
 

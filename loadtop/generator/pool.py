@@ -6,7 +6,6 @@ import os
 import pickle
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +37,7 @@ class WorkerProcess(WorkerProgress):
         super().__init__()
         self.number = number
         self.handover: Handover | None = None
+        self._commands = 0
         self._print_text = print_text
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
@@ -80,7 +80,13 @@ class WorkerProcess(WorkerProgress):
 
     def send(self, command: str, *values: float | None) -> None:
         """Send a command: the name of a method of :class:`loadtop.generator.worker.LoadRunner`, and its arguments."""
+        self._commands += 1
         tell(self._process, json.dumps([command, *values]).encode() + b"\n")
+
+    async def wait_until_executed(self) -> None:
+        """Return when a report says that all commands sent by now have been executed, or when the worker has ended."""
+        sent = self._commands
+        await self.wait_until(lambda worker: worker.report is not None and worker.report.commands >= sent)
 
     def send_heartbeat(self) -> None:
         tell(self._process, b"\n")
@@ -278,14 +284,8 @@ class LoadPool:
                 worker.send("set_concurrency", Portion(worker.number, count).of(level.concurrency))
             if level.rate is not None:
                 worker.send("set_rate", level.rate / count)
-        sent_at = time.monotonic()
-
-        def works(worker: WorkerProcess) -> bool:
-            load = None if worker.report is None else worker.report.load
-            return load is not None and load.at > sent_at and load.state is not LoadState.STARTING
-
         for worker in everyone:
-            await worker.wait_until(works)
+            await worker.wait_until_executed()
         self._workers.append(joining)
 
     def command(self, command: Command) -> None:

@@ -63,6 +63,7 @@ class LoadRunner:
         request_log: RequestLog | None = None,
     ) -> None:
         self.state = LoadState.STARTING
+        self.commands = 0  # executed so far
         self._plan = plan
         self._loop = loop
         self._portion = portion
@@ -136,7 +137,7 @@ class LoadRunner:
             files_limit=self._file_limit,
         )
         verbose_text = "" if results.verbose_log is None else results.verbose_log.take()
-        return Report(load, generator, self._waits_after + 1, handover, verbose_text)
+        return Report(load, generator, self._waits_after + 1, self.commands, handover, verbose_text)
 
     async def prepare(self) -> bool:
         """Look up the hosts; return whether the load can start. If not, it has failed, and the message says why."""
@@ -372,6 +373,7 @@ class Commands(asyncio.Protocol):
         for line in filter(None, lines):
             command, *values = json.loads(line)
             getattr(self._runner, command)(*values)
+            self._runner.commands += 1
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - part of asyncio.Protocol
         """The parent has ended."""

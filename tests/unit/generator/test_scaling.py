@@ -1,8 +1,14 @@
-"""When a load gets one more worker."""
+"""When a load gets one more worker, and when the workers have heard of it."""
+
+import asyncio
+import time
 
 import pytest
 
+from loadtop.generator.aggregation import Report
 from loadtop.generator.limits import BUSY_CORE_SHARE, MIN_IDLE_CORES, WINDOW_S, ScalingPolicy, idle_cores, usable_cores
+from loadtop.generator.pool import WorkerProcess
+from loadtop.model import GeneratorSample, LoadSample, LoadState
 
 
 def asked(policy: ScalingPolicy, shares: list[float], *, seconds: float = WINDOW_S, start: float = 100.0) -> list[bool]:
@@ -53,3 +59,23 @@ def test_a_short_time_proves_nothing() -> None:
 def test_this_machine_has_cores_and_some_are_idle_or_not() -> None:
     assert usable_cores() >= 1
     assert idle_cores() >= 0.0
+
+
+async def test_a_report_made_before_a_command_was_executed_does_not_answer_it() -> None:
+    worker = WorkerProcess(0, print, asyncio.Event())
+    worker.send("set_concurrency", 8)
+    worker.send("set_rate", 100.0)
+
+    def report(commands: int) -> None:
+        load = LoadSample(at=time.monotonic(), engine="builtin", state=LoadState.RUNNING, model="closed", elapsed_s=1.0)
+        worker.add(Report(load, GeneratorSample((0.0,), 0.0), commands=commands))
+
+    report(1)
+    early = asyncio.ensure_future(worker.wait_until_executed())
+    await asyncio.sleep(0)
+    assert not early.done()
+    early.cancel()
+    report(2)
+    late = asyncio.ensure_future(worker.wait_until_executed())
+    await asyncio.sleep(0)
+    assert late.done()
