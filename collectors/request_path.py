@@ -23,7 +23,7 @@ from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
-SOON_S, AGAIN_S = 1.0, 30.0  # between looks, while the tested port has no connections or more is found, and then
+SOON_S, AGAIN_S = 0.5, 30.0  # between looks, while the tested port has no connections or more is found, and then
 LONG_S = 1.0  # a look that takes as long is expensive there, and not repeated soon
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for

@@ -124,6 +124,8 @@ class ServerCollector(Generic[R]):
         if not self.active:
             return (), Outcome(self.kind.name, State.ABSENT, Message("not searched for"), cause=Cause.NOTHING)
         records, problems, duration_s = self.read(sample, uptime_less_monotonic)
+        if not self.given and not self.running() and self.machine.servers(self.kind.group):
+            records = []  # all of them have been set aside, which the next search notices
         duration_s = round(duration_s, 6)
         if not problems:
             note = next(filter(None, map(self.lacks, records)), "")

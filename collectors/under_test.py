@@ -24,6 +24,7 @@ from loadtop.model import Role
 
 _SECURE_PORTS = (443, 8443)
 _MOST_ORIGINS = 6
+_PATH_S = 0.5  # how long a sample waits for a look at the sockets that requests come through
 _ON_THE_WAY = (Role.PROXY, Role.WEB, Role.APPLICATION)
 
 
@@ -84,12 +85,22 @@ class UnderTest:
         return self._search.problem or self.path.problem or note(self._servers, self._unknown)
 
     async def settle(self, most_s: float) -> bool:
-        """Wait until it is first known which of several servers is under test. Returns whether others are set aside."""
-        if not self._active or not self.target_urls or self._looked.is_set() or len(self._running()) < 2:
+        """Wait until it is first known which of several servers is under test, and who takes the requests once the load
+        has begun. Returns whether servers were set aside, or services found, just now."""
+        if not self._active or not self.target_urls:
             return False
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._looked.wait(), most_s)
-        return any(self._machine.tested(kind.group) != self._machine.servers(kind.group) for kind in self._web)
+        new = False
+        if not self.path.known:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.path.finish(), min(most_s, _PATH_S))
+            new = self.path.known
+        if not self._looked.is_set() and len(self._running()) > 1:
+            new = True
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._looked.wait(), most_s)
+        kinds = (kind for kind in self._kinds if kind.role in (Role.WEB, Role.PROXY))
+        aside = any(self._machine.tested(kind.group) != self._machine.servers(kind.group) for kind in kinds)
+        return new and (aside or bool(self.path.services))
 
     async def origins(self, kind: Kind) -> list[list[str]]:
         """Where the status pages of a kind of web server may be, as ``http://HOST:PORT``: of each list, the first that

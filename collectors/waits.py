@@ -12,7 +12,7 @@ from collectors.places import port_of
 from collectors.request_path import RequestPath
 from loadtop.model import Cause, FileLock, HostSample, Outcome, Peers
 
-SOON_S = 1.0  # between looks for the file of a lock, while one is not known
+SOON_S = 0.5  # between looks for the file of a lock, while one is not known
 MOST_FILES = 256  # that are remembered, or known not to be found
 MOST_LOOKS = 5  # for one file: what cannot be read now will not be later
 

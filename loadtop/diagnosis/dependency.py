@@ -121,7 +121,7 @@ class Dependencies:
             peer.depth,
             share,
             Assessment(
-                over=real and calm and share > MOST_PCT and (slower or says),
+                over=real and calm and _is_measured(host, peer) and share > MOST_PCT and (slower or says),
                 held=real and share > MOST_CLEAR_PCT and (still or says),
                 evidence=tuple(evidence),
                 advice=lambda: _advice(asked, peer.questions, working, ms, base, blocker),
@@ -175,6 +175,13 @@ def _peers(host: HostView) -> Iterator[PeerRates]:
 def _is_calm(host: HostView) -> bool:
     cpu = None if host.rates is None else host.rates.cpu
     return cpu is None or cpu.busy + (cpu.steal or 0.0) < CALM_PCT
+
+
+def _is_measured(host: HostView, peer: PeerRates) -> bool:
+    """Whether it is known what CPU the service's processes take, where they are known: one that fills its core is slow
+    for that reason."""
+    groups = () if host.rates is None else host.rates.of_role(*Role)
+    return not peer.watched or all(group.cpu is not None for group in groups)
 
 
 def _runs_here(host: HostView, peer: PeerRates) -> bool:

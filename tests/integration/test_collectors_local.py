@@ -253,10 +253,9 @@ async def test_reading_blocks_no_event_loop(machine: LinuxMachine) -> None:
             delays.append(time.perf_counter() - began)
 
     ticking = asyncio.create_task(tick())
-    for _ in range(20):
+    while len(delays) < 20:
         await machine.sample()
     ticking.cancel()
-    assert len(delays) >= 10
     assert sorted(delays)[len(delays) // 2] < 0.02
 
 

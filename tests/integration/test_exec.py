@@ -63,7 +63,7 @@ async def test_a_server_inside_is_found_and_asked_there(apache: ApacheFactory, w
     assert str(server.port) in str(found)
     assert sample.facts.source.startswith("exec:nsenter --target")
     rows = sample.processes or ()
-    assert {row.group for row in rows} == {"httpd", "loadtop"}, "only those of the container"
+    assert {row.group for row in rows} == {"httpd", "loadtop"}, f"only those of the container: {rows}"
     assert any(row.pid == 1 for row in rows)
     server.program.kill()  # unshare takes no other end
 

@@ -64,18 +64,18 @@ async def test_arrivals_are_evenly_spread() -> None:
     assert gaps[len(gaps) // 2] == pytest.approx(0.01, rel=0.1)
 
 
-@alone
 async def test_what_a_full_server_keeps_waiting_is_late_and_in_the_end_unsent() -> None:
     async with scripted(pause_s=0.05) as server:
-        # Two connections serve 40 of 200 requests/s; every other arrival waits longer.
+        # Two connections serve at most 40 of 200 requests/s; every other arrival waits longer.
         run = await run_load(open_plan(server.url, 200, seconds=1, most=2, keepalive=True))
     assert server.most == 2
     generator = run.last.generator
     assert generator is not None
-    assert run.last.requests == pytest.approx(40, abs=4)
-    assert generator.unsent == pytest.approx(160, abs=6)
-    assert (generator.late or 0) >= (generator.unsent or 0)
-    assert percentile(run.total, 50) == pytest.approx(50_000, rel=0.1)
+    assert run.last.requests == run.total.count == len(server.heads)
+    assert run.requests + (generator.unsent or 0) == pytest.approx(200, abs=2)
+    assert run.total.sum_us / 1e6 == pytest.approx(2 * (run.last.elapsed_s or 0.0), rel=0.1), "both are always in use"
+    assert (generator.late or 0) >= (generator.unsent or 0) >= 156
+    assert percentile(run.total, 50) >= 50_000
     assert percentile(run.corrected, 50) > 250_000
     counted = [sample.generator.late or 0 for sample in run.samples if sample.generator is not None]
     assert counted == sorted(counted), "it is a counter"

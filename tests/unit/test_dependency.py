@@ -189,6 +189,18 @@ def test_strangers_that_fill_the_cpu_matter_only_where_the_server_waits_for_it(
     assert found["web1"].over is over
 
 
+@pytest.mark.parametrize(("cpu_pct", "watched", "over"), [(5.0, True, True), (None, True, False), (None, False, True)])
+def test_a_service_whose_cpu_is_not_measured_yet_is_no_limit(cpu_pct: float | None, watched: bool, over: bool) -> None:
+    peer = PeerRates("127.0.0.1:9001", None, 1, 5, 12.0, 11.0, 100.0, 50.0, watched=watched)
+    service = replace(group(name=SERVICE, role=Role.APPLICATION), cpu=cpu_pct)
+    here = host(peers=(peer,), groups=(service,))
+    dependencies = Dependencies()
+    for latencies in ([20_000 * n for n in range(1, 13)], [240_000] * 50):
+        load = {"latencies": Latencies(distribution(latencies))}
+        found = dependencies.assess(measured(here, load=load, rps=50.0))
+    assert found["web1"].over is over
+
+
 @pytest.mark.parametrize(
     ("address", "database_pct", "over"),
     [

@@ -69,7 +69,7 @@ class FakeMachine(FakeFiles):
         return tuple(self.httpd) if group == "httpd" else ()
 
     def tested(self, group: str) -> tuple[int, ...]:
-        return self.servers(group)
+        return tuple(pid for pid in self.servers(group) if pid not in (self.aside or ()))
 
     def set_aside(self, pids: frozenset[int], services: frozenset[int]) -> None:
         self.aside, self.services = pids, services

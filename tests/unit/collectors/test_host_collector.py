@@ -271,3 +271,15 @@ async def test_a_search_asks_so_many_servers_at_most(machine: FakeMachine) -> No
     async with watching(machine):
         await asyncio.sleep(4.5)
         assert len(machine.fetched) == MOST_ASKED
+
+
+@instantly
+async def test_what_a_server_said_is_dropped_once_it_is_not_under_test(machine: FakeMachine) -> None:
+    machine.httpd = {20: (Endpoint("127.0.0.1", 8080),)}
+    machine.pages["http://127.0.0.1:8080/server-status?auto"] = PAGE
+    async with watching(machine) as host:
+        await asyncio.sleep(2.5)
+        assert pages_of(host)
+        machine.aside = frozenset({20})
+        await asyncio.sleep(1.0)
+        assert not pages_of(host)

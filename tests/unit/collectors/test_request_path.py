@@ -104,6 +104,29 @@ def test_nothing_is_decided_before_the_load_comes(machine: Machine) -> None:
     assert placed(machine)[:2] == (set(), set())
 
 
+def test_the_first_sample_after_the_load_has_come_knows_who_serves_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples are a second apart, but for a few milliseconds."""
+
+    async def samples() -> list[bool]:
+        under_test = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
+        loop = asyncio.get_running_loop()
+        now, found = loop.time(), list[bool]()
+        monkeypatch.setattr(loop, "time", lambda: now)
+        for connected in (False, True, True):
+            if connected:
+                machine.asked()
+            under_test.look()
+            found.append(await under_test.settle(1.0))
+            now += 0.98
+        await under_test.close()
+        return found
+
+    assert asyncio.run(samples()) == [False, True, False]
+    assert machine.services == {SERVICE}
+
+
 def test_nothing_is_known_where_its_sockets_may_not_be_read(machine: Machine) -> None:
     machine.asked()
     machine.hidden = {SERVICE}
