@@ -16,6 +16,10 @@ CORE_PCT, CORE_CLEAR_PCT = 95.0, 88.0
 MEAN_PCT = 70.0  # one core over 95 % (PCP percpu/some_util) while all together stay below 70 %
 PROCESS_PCT = 85.0  # percent of a core that one process must take for its core to be called its limit; our own
 
+GETS_PCT = 50.0
+"""Percent of a core that a process of one thread must get where it waits for a CPU in the rest of the time: it never
+sleeps, so that the core is its limit, although others share that with it. Our own."""
+
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The web server's processes together use one core, and no other process uses half of one; our own."""
 
@@ -172,8 +176,8 @@ CPU = Verdict(
 
 def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     """One process fills its core, or what the hypervisor delivers of it, others idle, and requests wait meanwhile. A
-    process of one thread that takes a whole core is held by that, however busy others (as a load generator beside it)
-    keep the rest, as long as some is left."""
+    process of one thread that takes a whole core, or waits for one while others have it, is held by that, however busy
+    these (as a load generator beside it) keep the rest, as long as some is left."""
     rates = host.rates
     if rates is None or rates.cpu is None or len(rates.cores) < 2:
         return None
@@ -181,6 +185,7 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     core, overall = fullest.shares.used, rates.cpu.used
     process = _busiest(rates)
     share = 0.0 if process is None or process.cpu is None else 100.0 * process.cpu / max(1.0, fullest.shares.delivered)
+    wanted = share + (0.0 if process is None or process.wait is None else process.wait)
     threaded = process is not None and process.process.threads > 1
     speeds = () if host.sample is None else [each for each in host.sample.core_speeds if each.core == fullest.id]
     load = measured.load
@@ -188,8 +193,9 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     several = load is not None and (asked is None or asked >= 2)  # believed where an engine tells neither
     # Beside a known web server, a core that something else fills is no limit of the server.
     bound = _bound_to_a_core(rates, fullest.shares.delivered / 100.0)
-    filled = rates.processes is None or share >= PROCESS_PCT or bound > 0
-    single = share >= CORE_PCT and not threaded
+    single = share >= GETS_PCT and wanted >= CORE_PCT and not threaded
+    filled = rates.processes is None or share >= PROCESS_PCT or single or bound > 0
+    held_up = single and share < CORE_PCT
     alone = overall < (BUSY_PCT if single else MEAN_PCT) and several and filled
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
@@ -198,10 +204,11 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             (f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
             ("cpu.busy_pct", overall, MEAN_PCT, "%", "loadtop, calibrated", True),
             ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
+            *([("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
-        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT else 0),
-        confidence=agreement(None if process is None else share >= PROCESS_PCT and not threaded),
+        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0),
+        confidence=agreement(None if process is None else (share >= PROCESS_PCT or single) and not threaded),
     )
 
 
@@ -248,7 +255,7 @@ CPU_CORE = Verdict(
     whole_machine=True,
     explains=(Family.POOL,),
     of_host=_assess_core,
-    titles={"process.cpu_pct": "busiest process"},
+    titles={"process.cpu_pct": "busiest process", "process.wanted_pct": "busiest process runs or waits for a CPU"},
 )
 
 

@@ -211,6 +211,28 @@ class TestProcessors:
         assert found.over
         assert "gunicorn (pid 7) fills one core" in advice(found)
 
+    @pytest.mark.parametrize(
+        ("share", "wait", "threads", "over"),
+        [
+            (80.0, 20.0, 1, True),
+            (80.0, 20.0, 2, False),
+            (80.0, 14.0, 1, False),  # it sleeps in between
+            (80.0, None, 1, False),
+            (50.0, 50.0, 1, True),
+            (49.0, 51.0, 1, False),
+        ],
+    )
+    def test_a_thread_that_only_runs_or_waits_for_its_core_is_held_by_that(
+        self, share: float, wait: float | None, threads: int, over: bool
+    ) -> None:
+        rows = (replace(process(share, "node", OTHER, threads), wait=wait), process(20.0, "backup", OTHER))
+        cores = (CoreShares(0, busy(80.0)), CoreShares(1, busy(60.0)))
+        found = of_host(CPU_CORE, host(cpu=busy(70.5), cores=cores, processes=rows))
+        assert found.over is over
+        if over:
+            assert "node (pid 7) fills one core" in advice(found)
+            assert value(found, "process.wanted_pct") == 100.0
+
     def test_one_process_is_not_told_to_share_a_core(self) -> None:
         view = host(
             cpu=busy(50.0), cores=(CoreShares(0, busy(99.0)),) * 2, processes=(process(84.0),), groups=(group(86.0),)
