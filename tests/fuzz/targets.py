@@ -39,7 +39,7 @@ from collectors.postgresql import account as postgresql_account
 from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 from collectors.transport.exec.failures import explain as explain_command
-from collectors.transport.shell import frames
+from collectors.transport.shell import far_clocks, frames
 from collectors.transport.ssh.failures import explain
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.totals.totals import Totals
@@ -344,6 +344,7 @@ TARGETS = (
     FuzzTarget("fpm-status", _texts(fpm.parse)),
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
+    FuzzTarget("far-clocks", _texts(far_clocks.parse), like=("proc/6.18/ss-tnieH",)),
     FuzzTarget("blocking", _texts(blocking), like=("status/blocking.txt",)),
     FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
     FuzzTarget("postgresql", _texts(postgresql.parse, *_ACCOUNTS), like=("status/postgresql-15.txt",)),

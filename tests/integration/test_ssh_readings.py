@@ -125,11 +125,22 @@ async def test_a_file_that_comes_back_as_it_was_is_read_again(far: SshTransport,
         assert found == (text or Missing("no such file"))
 
 
-async def test_open_questions_are_counted_there(far: SshTransport) -> None:
+@pytest.fixture(params=["perl", "ss"])
+async def telling(sshd: SshdFactory, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[SshTransport]:
+    """A remote host where one of these tells the clocks of connections."""
+    if request.param == "ss":
+        (tmp_path / "perl").symlink_to("/bin/false")
+    transport = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"').transport()
+    await transport.connect()
+    yield transport
+    await transport.close()
+
+
+async def test_open_questions_are_counted_there(telling: SshTransport) -> None:
     request = Request((Wanted(CLOCKS),))
 
     async def asked(place: Endpoint) -> Asked:
-        text = (await far.read(request)).files[CLOCKS]
+        text = (await telling.read(request)).files[CLOCKS]
         assert isinstance(text, str), text
         clocks = parse_clocks(text)
         return next((each for each in clocks.asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))

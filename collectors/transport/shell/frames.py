@@ -19,6 +19,7 @@ from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAI
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
+from collectors.transport.shell.far_clocks import CLOCK_BYTES
 
 UPTIME = "/proc/uptime"
 _HERE = Path(__file__).parent
@@ -50,6 +51,7 @@ def far_script(key: str, silence_s: int = SILENCE_S) -> str:
     without orders after which it ends."""
     read = bare(_HERE / "read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
     script = bare(_HERE / "loop.sh").replace("@READ@", read).replace("@QUEUES@", bare(_HERE / "queues.pl"))
+    script = script.replace("@CLOCKS@", bare(_HERE / "clocks.awk"))
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
     script = script.replace("@TIME_WAIT@", TIME_WAIT)
     script = script.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
@@ -139,9 +141,12 @@ class Orders:
         self._asleep: frozenset[int] = frozenset()
         self._waits: Mapping[int, int] = {}
 
-    def sample(self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str) -> str:
-        """The lines for one reading, where ``pids`` are the processes known to exist. ``sockets`` says whether to ask
-        for listening sockets this time: that is the dearest part of a reading there."""
+    def sample(
+        self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str, clocks: bool = True
+    ) -> str:
+        """The lines for one reading, where ``pids`` are the processes known to exist. ``sockets`` and ``clocks`` say
+        whether to ask for listening sockets and for the clocks of connections this time: without perl, these are the
+        dearest parts of a reading there."""
         lines: list[str] = []
         if request.files != self._sorted.files:
             self._sorted = _Sorted(request.files)
@@ -167,7 +172,10 @@ class Orders:
         lines += self._open_sockets(mark, queues, ports)
         if asked.disciplines:
             lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
-        lines += [f"k {mark}d {CLOCKS}"] if asked.clocks and queues == "perl" else []
+        if asked.clocks and queues == "perl":
+            lines.append(f"k {mark}d {CLOCKS}")
+        elif asked.clocks and queues and clocks:
+            lines += [f"m {mark}d {CLOCKS}", f"j {CLOCK_BYTES}"]
         if asked.tables and (sockets or not request.processes):
             paths = " ".join(wanted.path for wanted in asked.tables)
             lines += [f"m {mark}h", f"h {asked.tables[0].limit} /dev/null {paths}"]

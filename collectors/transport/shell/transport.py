@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors.errors import FetchError, TransportError
+from collectors.linux.peers import CLOCKS
 from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
+from collectors.transport.shell.far_clocks import FarClocks
 from collectors.transport.shell.frames import Far, Kept, Orders
 from collectors.transport.shell.line import CONNECT_S, ShellLine
 from collectors.transport.shell.pages import FarPages
@@ -48,6 +50,7 @@ class ShellTransport(ABC):
         self._heard = True
         self._sockets: dict[str, str | Missing] = {}
         self._sockets_at = 0.0
+        self._clocks = FarClocks()
         self._pss_wanted: list[int] = []
         self._turn = 0
         self._problem: Message | None = None
@@ -68,9 +71,9 @@ class ShellTransport(ABC):
 
     async def read(self, request: Request) -> Reading:
         line = self._line or await self._reopen()
-        sockets = self._sockets_due(request)
+        sockets, clocks = self._sockets_due(request), self._clocks.due
         try:
-            reading, unexplained = await self._exchange(line, request, sockets=sockets)
+            reading, unexplained = await self._exchange(line, request, sockets=sockets, clocks=clocks)
             files = dict(reading.files)
             if unexplained:
                 files |= await self._explain(line, unexplained)
@@ -78,6 +81,8 @@ class ShellTransport(ABC):
             raise await self._lose(error.message) from None
         self._failures = 0
         self._keep_sockets(request, files, fresh=sockets)
+        if CLOCKS in files and self._far.queues == "ss":
+            files[CLOCKS] = self._clocks.add(files[CLOCKS] if clocks else None)
         own, page_kb = frozenset((self._far.pid,)), self._far.page_kb
         if not request.processes:
             return replace(reading, files=files, page_kb=page_kb, own=own)
@@ -108,10 +113,13 @@ class ShellTransport(ABC):
         if line is not None:
             await asyncio.shield(line.close())
 
-    async def _exchange(self, line: ShellLine, request: Request, *, sockets: bool) -> tuple[Reading, list[str]]:
+    async def _exchange(
+        self, line: ShellLine, request: Request, *, sockets: bool, clocks: bool
+    ) -> tuple[Reading, list[str]]:
         """One frame. After one that was not read to its end (a cancelled reading), everything is sent again."""
         mark = line.next_mark()
-        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=self._far.queues)
+        queues = self._far.queues
+        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=queues, clocks=clocks)
         if not self._heard:
             orders = f"n\n{orders}"
         self._heard = False
@@ -140,7 +148,7 @@ class ShellTransport(ABC):
             unfinished.pop_all()
         self._line, self._pages = line, pages
         self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
-        self._sockets, self._sockets_at = {}, 0.0
+        self._sockets, self._sockets_at, self._clocks = {}, 0.0, FarClocks()
         self._problem = None
         return line
 
