@@ -7,7 +7,7 @@ SECONDS ?= 60
 COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-engines coverage mutants lab lab-short lab-calm \
+.PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-locust test-engines coverage mutants lab lab-short lab-calm \
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
 	deb docs screenshots monkey fuzz catalog messages prose format clean setup servers engines
 
@@ -20,12 +20,12 @@ demo: setup ## a server and a load of its own, in the cockpit
 check-fast: setup ## before each commit: lint, types, unit tests, the cockpit
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
-test: check-fast servers engines ## the same, and everything against real servers (PYTEST_ARGS="-k word")
-	@scripts/test.sh servers alone $(PYTEST_ARGS)
+test: check-fast servers ## the same, and everything against real servers (PYTEST_ARGS="-k word")
+	@scripts/test.sh servers quiet alone $(PYTEST_ARGS)
 
 test-all: test test-rest ## the same, and all parts of test-rest
 
-test-rest: pyright test-properties test-packaging lab-short test-engines fuzz
+test-rest: pyright test-properties test-packaging test-locust lab-short test-engines fuzz
 
 test-fast: setup
 	@scripts/test.sh fast $(PYTEST_ARGS)
@@ -35,6 +35,9 @@ test-properties: setup ## properties with all their made-up examples
 
 test-packaging: setup ## the wheel, and what the docs say
 	@$(PYTHON_BIN)/python -m pytest tests/packaging $(PYTEST_ARGS)
+
+test-locust: setup servers engines ## the tests that need Locust
+	@scripts/test.sh locust $(PYTEST_ARGS)
 
 lab-short: setup servers engines ## the shorter scenarios of the lab; needs root on Linux
 	@$(PYTHON_BIN)/python -m pytest tests/lab $(PYTEST_ARGS)
@@ -50,9 +53,9 @@ test-engines: setup servers engines ## the tests that need JMeter, which Maven f
 	@scripts/jmeter.sh
 	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
 
-coverage: setup servers engines ## the branches that all tests but those marked `alone` run, in all processes; fails below 90 %
+coverage: setup servers engines ## the branches that all tests but those marked `quiet` or `alone` run, in all processes; fails below 90 %
 	@rm -rf $(dir $(COVERAGE_DATA)) && install -d -m 1777 $(dir $(COVERAGE_DATA))
-	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(COVERAGE_DATA) scripts/test.sh fast servers $(PYTEST_ARGS) || \
+	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(COVERAGE_DATA) scripts/test.sh fast servers locust $(PYTEST_ARGS) || \
 		echo "coverage: tests failed, as some may where lines are traced; what counts is make test"
 	@$(PYTHON_BIN)/coverage combine --quiet --data-file=$(COVERAGE_DATA)
 	@$(PYTHON_BIN)/coverage json --quiet --data-file=$(COVERAGE_DATA) -o build/coverage.json

@@ -4,16 +4,18 @@
 #   fast        tests/unit, tests/tui, with few made-up examples
 #   properties  those of them that make up examples, with the full number
 #   servers     tests/integration, side by side
+#   locust      those of them that need Locust
+#   quiet       those of them that need idle cores and leave them idle, a few at a time
 #   alone       those of them that nothing may run beside, one by one
 set -u
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
 groups=()
-while [[ ${1:-} =~ ^(fast|properties|servers|alone)$ ]]; do
+while [[ ${1:-} =~ ^(fast|properties|servers|locust|quiet|alone)$ ]]; do
     groups+=("$1")
     shift
 done
-((${#groups[@]})) || groups=(fast properties servers alone)
+((${#groups[@]})) || groups=(fast properties servers locust quiet alone)
 for word in "$@"; do
     [[ -e ${word%%::*} ]] || continue
     [[ ${groups[0]} != fast ]] || exec $python -m pytest "$@"
@@ -31,10 +33,11 @@ export TMPDIR PYTHONPYCACHEPREFIX=$PWD/build/cache/python HYPOTHESIS_STORAGE_DIR
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 if scripts/isolated_python -c '' 2>/dev/null; then
     isolated=yes
-    together=$((3 * cores)) # they mostly wait
+    together=$((4 * cores)) # they mostly wait
+    few=$cores
 else
     isolated=
-    together=1 # two of them would find each other's servers
+    together=1 few=1 # two of them would find each other's servers
     echo "tests: no namespaces here (root on Linux has them), so tests share this machine's network and files" >&2
 fi
 
@@ -50,7 +53,9 @@ for group in "${groups[@]}"; do
     case $group in
         fast) run "$cores" --hypothesis-profile=few tests/unit tests/tui "$@" ;;
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
-        servers) run "$together" -m "not alone" tests/integration "$@" ;;
+        servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
+        locust) run "$together" -m locust tests/integration "$@" ;;
+        quiet) run "$few" -m quiet tests/integration "$@" ;;
         alone) run 1 -m alone tests/integration "$@" ;;
     esac
     code=$?

@@ -227,7 +227,7 @@ async def slow_nginx(nginx: NginxFactory, opened: contextlib.AsyncExitStack, con
     return nginx(connections=connections, proxy_pass=f"http://127.0.0.1:{port}")
 
 
-@pytest.mark.alone("a busy machine has another verdict")
+@pytest.mark.quiet("a busy machine has another verdict")
 async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 16)

@@ -28,7 +28,7 @@ def command_lines(mark: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("engine", ["builtin", "locust"])
+@pytest.mark.parametrize("engine", ["builtin", pytest.param("locust", marks=pytest.mark.locust)])
 def test_no_process_shows_a_secret(
     apache: ApacheFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:

@@ -11,7 +11,7 @@ from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import server_directory
 from tests.servers.service import PLACES, UNIX, ServiceFactory
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone("requests must wait for the service alone, and not for the CPU")]
+pytestmark = [pytest.mark.servers, pytest.mark.quiet("requests must wait for the service alone, and not for the CPU")]
 
 ASK = "<?= file_get_contents('http://127.0.0.1:{port}/') ?>"
 LOCKING = "<?php $file = fopen(__DIR__ . '/lock', 'c'); flock($file, LOCK_EX); usleep(20000); ?>done"

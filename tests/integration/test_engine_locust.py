@@ -21,6 +21,8 @@ from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.sshd import SshdFactory
 
+pytestmark = pytest.mark.locust
+
 
 @pytest.fixture
 def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -12,6 +12,8 @@ from tests.loads.engines import LOCUST, files_left, live_processes, mark_process
 from tests.loads.program import started, summary_of, wait_until
 from tests.servers.apache import Apache
 
+pytestmark = pytest.mark.locust
+
 INTRUDER = """
 import sys
 

@@ -283,7 +283,7 @@ async def test_the_warm_up_is_left_out() -> None:
     assert run.last.elapsed_s < took_s - 0.3
 
 
-@pytest.mark.alone("measures time")
+@pytest.mark.quiet("measures time")
 async def test_the_waiting_time_is_the_servers_pause() -> None:
     async with scripted(pause_s=0.1) as server:
         run = await run_load(plan(server.url, requests=10, concurrency=2, keepalive=True))

@@ -15,7 +15,7 @@ from loadtop.pipeline.feed import SetRate, StopLoad
 from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 
-alone = pytest.mark.alone("measures when requests are sent")
+quiet = pytest.mark.quiet("measures when requests are sent")
 BOTH = pytest.mark.parametrize("keepalive", [True, False])
 STALL_S = 0.3
 PERIOD_S = 1.5
@@ -49,7 +49,7 @@ async def test_the_number_of_requests_can_be_limited() -> None:
     assert run.last.requests == len(server.heads) == 123
 
 
-@alone
+@quiet
 async def test_arrivals_are_evenly_spread() -> None:
     times: list[float] = []
 
@@ -96,7 +96,7 @@ def stalling() -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitab
     return handle
 
 
-@alone
+@quiet
 async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> None:
     async with scripted(handler=stalling()) as server:
         opened = await run_load(open_plan(server.url, 100, seconds=2.2 * PERIOD_S, most=10, keepalive=True))
@@ -109,7 +109,7 @@ async def test_a_stall_shows_in_the_open_model_and_hides_in_the_closed_one() -> 
     assert opened.last.requests == pytest.approx(220 * PERIOD_S, abs=3), "after a stall it catches up and goes on"
 
 
-@alone
+@quiet
 async def test_the_rate_changes_while_it_runs() -> None:
     async with scripted() as server:
         rates: list[float] = []

@@ -38,7 +38,7 @@ async def test_many_requests_are_counted_as_the_server_counts_them(apache: Apach
 
 
 @pytest.mark.servers
-@pytest.mark.alone("measures when requests are sent")
+@pytest.mark.quiet("measures when requests are sent")
 async def test_open_arrivals_are_counted_as_the_server_counts_them(apache: ApacheFactory) -> None:
     server = apache(workers=32, pages={"a.html": b"x" * 1024})
     what = Plan((Target.parse(server.url + "a.html"),), (Step(rate=2000, duration_s=1.5),), keepalive=True)
@@ -66,7 +66,7 @@ async def test_memory_does_not_grow_with_the_run(apache: ApacheFactory) -> None:
 
 
 @pytest.mark.servers
-@pytest.mark.alone("measures how long a load takes")
+@pytest.mark.quiet("measures how long a load takes")
 async def test_a_pool_of_five_serves_sleeping_pages_as_arithmetic_says(apache: ApacheFactory) -> None:
     page = "<?php usleep(250000); echo 'x';"
     server = apache(mpm="prefork", php="mod", workers=5, keepalive_s=0, status=False, pages={"a.php": page})

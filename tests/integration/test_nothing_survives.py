@@ -97,6 +97,7 @@ apply = ["sleep 300 & touch {running}; sleep 301"]
         assert "Traceback" not in kill_and_wait(mark, program, *filter(None, [killed]))
 
 
+@pytest.mark.locust
 @pytest.mark.parametrize(
     "killed",
     [(), ("bin/locust\0-f", "--master\0"), ("bin/locust\0-f", "--worker\0"), ("process_guard.py",)],

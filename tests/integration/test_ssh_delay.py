@@ -87,7 +87,7 @@ async def followed(transport: SshTransport, interval_s: float, count: int) -> li
     return found[2:]
 
 
-@pytest.mark.alone("measures delays")
+@pytest.mark.quiet("measures delays")
 async def test_samples_come_every_second_and_rates_are_not_bent(machine: Sshd) -> None:
     async with delayed(machine.port) as port:
         known_as = f"HostKeyAlias=[127.0.0.1]:{machine.port}"
