@@ -7,6 +7,7 @@ another PID namespace hides have the holder 0 or are left out.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
@@ -39,10 +40,13 @@ def processes_in(path: str) -> list[str]:
 
 
 def parse_open_files(text: str | Missing) -> Mapping[int, str]:
-    """Paths by inode."""
-    rows = (line.partition(" ") for line in islice(lines_of(text), MOST_LINES))
-    known = ((count_or_none(inode), short(path, MOST_PATH)) for inode, _, path in rows if path.startswith("/"))
-    return {inode: path for inode, path in known if inode is not None}
+    """Paths by inode, but for an inode that files of two paths have: these may be on two devices."""
+    found = defaultdict[int | None, set[str]](set)
+    for line in islice(lines_of(text), MOST_LINES):
+        inode, _, path = line.partition(" ")
+        if path.startswith("/"):
+            found[count_or_none(inode)].add(short(path, MOST_PATH))
+    return {inode: path for inode, (path, *others) in found.items() if inode is not None and not others}
 
 
 def processes_at(text: str, device: str, inode: int) -> tuple[int, ...]:

@@ -68,6 +68,12 @@ async def test_a_server_inside_is_found_and_asked_there(apache: ApacheFactory, w
     server.program.kill()  # unshare takes no other end
 
 
+async def test_a_command_that_works_once_at_a_time_brings_no_pages(connected: Connected, tmp_path: Path) -> None:
+    transport = await connected(f"flock -n {tmp_path}/lock sh")
+    with pytest.raises(FetchError, match="did not start a second shell"):
+        await transport.fetch("http://127.0.0.1:9/", 5.0)
+
+
 async def test_a_network_of_its_own(connected: Connected, tmp_path: Path) -> None:
     """Its loopback is not that of this machine, and connections that come from there are its own."""
     (tmp_path / "page").write_text("inside")

@@ -70,17 +70,9 @@ def test_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: t
         kill_and_wait(mark, program, *killed)
 
 
-@pytest.mark.parametrize(
-    ("far", "killed"),
-    [(False, ""), (False, "process_guard.py"), (False, "sleep\x00301"), (True, ""), (True, "BatchMode=yes")],
-    ids=["loadtop", "guard", "command", "loadtop-far", "ssh"],
-)
-def test_of_the_commands_of_an_experiment(
-    sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: bool, killed: str
-) -> None:
-    mark = mark_environment(monkeypatch)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    place = remote_machine(sshd, tmp_path, mark) if far else "local"
+@contextmanager
+def experimenting(place: str, tmp_path: Path, mark: str) -> Generator["subprocess.Popen[str]"]:
+    """An experiment whose first command has started two processes and waits for one of them."""
     running, plan = tmp_path / "running", tmp_path / "plan.toml"
     plan.write_text(f"""
 options = ["--host", "web={place}"]
@@ -94,7 +86,35 @@ apply = ["sleep 300 & touch {running}; sleep 301"]
 """)
     with started("experiment", "-q", str(plan)) as program:
         assert wait_until(lambda: running.exists() and len(marked(mark, "sleep\x0030")) >= 2)
+        yield program
+
+
+@pytest.mark.parametrize(
+    ("far", "killed"),
+    [(False, ""), (False, "process_guard.py"), (False, "sleep\x00301"), (True, ""), (True, "BatchMode=yes")],
+    ids=["loadtop", "guard", "command", "loadtop-far", "ssh"],
+)
+def test_of_the_commands_of_an_experiment(
+    sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: bool, killed: str
+) -> None:
+    mark = mark_environment(monkeypatch)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    place = remote_machine(sshd, tmp_path, mark) if far else "local"
+    with experimenting(place, tmp_path, mark) as program:
         assert "Traceback" not in kill_and_wait(mark, program, *filter(None, [killed]))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_of_a_remote_command_that_lost_one_of_its_guards(
+    sshd: SshdFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    mark = mark_environment(monkeypatch)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with experimenting(remote_machine(sshd, tmp_path, mark), tmp_path, mark) as program:
+        guards = marked(mark, "sh\0-c\0# Runs the shell command")
+        assert len(guards) == 3
+        os.kill(sorted(guards)[number], signal.SIGKILL)
+        kill_and_wait(mark, program)
 
 
 @pytest.mark.locust

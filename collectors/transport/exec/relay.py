@@ -22,8 +22,8 @@ from collectors.transport.exec.start import first_line, sent, silence_of, start_
 from collectors.transport.shell.frames import bare, cut_out
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import CHUNK, CONNECT_S, ShellLine
-from collectors.transport.shell.pages import FarPages
-from loadtop.i18n import Message
+from collectors.transport.shell.pages import NO_SHELL, FarPages
+from loadtop.i18n import Message, verbatim
 
 _ENDING_S = 1.0
 _HELD_S = 0.05  # how long what may be the beginning of a mark waits for the rest, which was sent with it
@@ -121,7 +121,7 @@ class _Relay:
             relay._stdin.write(sent(_script(key, silence_s)).encode())
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await relay.close()
-            raise TransportError("the command did not start a second shell") from None
+            raise TransportError(verbatim(NO_SHELL)) from None
         except asyncio.CancelledError:
             await relay.close()
             raise

@@ -16,6 +16,7 @@ from loadtop.model import Cause
 _HOST = re.compile(r"[\w.-]{1,255}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
 _SOCKET = re.compile(r"/[\w./@+=~-]{0,4096}", re.ASCII)
 NO_RELAY = "no relay"  # what relay.sh says where it has no program that can do it
+NO_SHELL = "did not start a second shell"
 _REFUSALS = {
     "Connection refused": FetchError("connection refused: nothing listens there"),
     "administratively prohibited": FetchError(
@@ -26,6 +27,9 @@ _REFUSALS = {
     "name resolution": FetchError("no such name there"),
     "bad address": FetchError("no such name there"),  # busybox
     "timed out": FetchError("no response there"),
+    NO_SHELL: FetchError(
+        "the command did not start a second shell, through which status pages come: does it work twice at a time?"
+    ),
     NO_RELAY: FetchError(
         "no program there can forward the connection",
         fix=Message("install perl there, or bash or busybox for servers that do not listen at a unix socket"),

@@ -3,17 +3,20 @@
 exec 3<&0
 "${SHELL:-sh}" -c "$1" </dev/null 3<&- &
 command=$!
-(
-    while read -r _; do :; done
-    trap '' TERM
-    kill -TERM 0
-    sleep 1
-    kill -KILL 0
-) <&3 >/dev/null 2>&1 &
-watcher=$!
+watchers=
+for _ in 1 2; do # whichever of these processes is killed, another one is left to end the command
+    (
+        while read -r _; do :; done
+        trap '' TERM
+        kill -TERM 0
+        sleep 1
+        kill -KILL 0
+    ) <&3 >/dev/null 2>&1 &
+    watchers="$watchers $!"
+done
 wait "$command"
 code=$?
-kill -KILL "$watcher"
+kill -KILL $watchers
 trap '' TERM
 [ "$code" = 0 ] || kill -TERM 0
 exit "$code"

@@ -221,6 +221,11 @@ async def test_a_lock_has_its_path_where_open_files_may_be_read() -> None:
     await files.close()
 
 
+def test_a_file_is_not_confused_with_one_on_another_device() -> None:
+    text = "12 /srv/lock\n12 /srv/lock\n13 /srv/a\n13 /tmp/b\n"
+    assert locks.parse_open_files(text) == {12: "/srv/lock"}
+
+
 @instantly
 async def test_of_many_files_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collectors.waits.MOST_FILES", 2)
