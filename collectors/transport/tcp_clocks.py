@@ -30,6 +30,10 @@ LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.15, 2.0, 200.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example
+GREETED_WITHIN_MS = 10_000
+"""Some services speak first (MySQL, SMTP): who has connected waits for them. One that stays silent for longer has
+nothing to say, and the connection is one for later use; our own, as for unix sockets."""
+
 ACKNOWLEDGED_WITHIN_MS = 500
 """How late a peer may acknowledge a question: Linux delays that for 40 to 200 ms (TCP_DELACK_MIN and TCP_DELACK_MAX),
 and the way takes time. Later acknowledgements are those of keep-alive probes, which begin after a second or more."""
@@ -157,10 +161,12 @@ class TcpClocks:
 
 
 def is_open(each: sock_diag.Connection) -> bool:
-    """Whether a request is pending. The first one may be sent in the very tick in which the connection was made, which
-    is what both clocks show then."""
+    """Whether a request, or a greeting, is pending. The first one may be sent in the very tick in which the connection
+    was made, which is what both clocks show then."""
+    if not each.segments_in and not each.segments_out:
+        return each.sent_ms < GREETED_WITHIN_MS
     if not each.segments_in:
-        return 0 < each.segments_out < ONE_WAY_SEGMENTS
+        return each.segments_out < ONE_WAY_SEGMENTS
     if each.unacknowledged or each.sent_ms < each.received_ms:
         return True
     return each.sent_ms == each.received_ms and 0 < each.received_ms - each.acknowledged_ms <= ACKNOWLEDGED_WITHIN_MS

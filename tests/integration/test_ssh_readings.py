@@ -151,6 +151,10 @@ async def test_open_questions_are_counted_there(telling: SshTransport) -> None:
         listener.accept()[0] as server,
     ):
         place = Endpoint(*server.getsockname())
+        client.sendall(b"question")
+        server.recv(10)
+        server.sendall(b"answer")  # who was never answered waits for a greeting
+        client.recv(10)
         before = await asked(place)
         client.sendall(b"question")
         async with asyncio.timeout(15):

@@ -128,7 +128,7 @@ sub clocks {
         $questions{$who} = $age{$who} = $sent{$who} = 0 unless $connections{$who}++;
         # As is_open() of tcp_clocks.py.
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
-        if ($in ? $open : $out > 0 && $out < 64) { ++$questions{$who}; $age{$who} += $sent }
+        if ($in ? $open : $out ? $out < 64 : $sent < 10000) { ++$questions{$who}; $age{$who} += $sent }
         my $before = $segments{$from} || 0;
         $sent{$who} += $out - $before if $out > $before;
         $now{$from} = $out if $sockets <= 20000;

@@ -41,7 +41,7 @@ def test_what_ss_prints() -> None:
 
 
 def test_sums_over_readings() -> None:
-    """Of the four connections to the database, one was answered, two were not, and one was never used."""
+    """Of the four connections to the database, one was answered, two were not, and one waits for a greeting."""
     clocks = FarClocks()
     assert clocks.due
     for _ in range(2):
@@ -50,7 +50,7 @@ def test_sums_over_readings() -> None:
     known = peers.parse(str(text))
     at = Endpoint("10.9.0.2", 3306)
     found = {each.user: each for each in known.asked if each.place == at}
-    assert (found[33].connections, found[33].questions, found[33].age_ms, found[33].segments) == (6, 2, 544, 4)
+    assert (found[33].connections, found[33].questions, found[33].age_ms, found[33].segments) == (6, 4, 1048, 4)
     assert (found[0].connections, found[0].questions, found[0].age_ms, found[0].segments) == (2, 2, 528, 1)
     assert known.readings == 2
     assert known.accepted[Endpoint("127.0.0.1", 8080)] == {0}

@@ -281,7 +281,12 @@ def test_open_questions_by_clocks_and_acknowledgements(
     assert is_open(Connection(*ends, unacknowledged, sent_ms, received_ms, acknowledged_ms, 5, 6)) is open_
 
 
-@pytest.mark.parametrize(("segments_out", "open_"), [(0, False), (1, True), (63, True), (64, False)])
+@pytest.mark.parametrize(("silent_ms", "open_"), [(0, True), (9_999, True), (10_000, False)])
+def test_a_service_that_speaks_first_is_waited_for(silent_ms: int, open_: bool) -> None:
+    assert is_open(Connection(b"", 1, b"", 2, 33, 0, silent_ms, silent_ms, silent_ms, 0, 0)) is open_
+
+
+@pytest.mark.parametrize(("segments_out", "open_"), [(1, True), (63, True), (64, False)])
 def test_a_connection_that_was_never_answered(segments_out: int, open_: bool) -> None:
     assert is_open(Connection(b"", 1, b"", 2, 33, 0, 20, 20, 20, 0, segments_out)) is open_
 
