@@ -218,9 +218,8 @@ def of_redis(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("slow log"), count(status.slowlog), role=Role.DIM)
 
 
-def blocking(blocker: Blocker | None) -> Iterator[Fact]:
-    if blocker is not None:
-        yield fact(tr("blocked by session {session} ", session=blocker.session), count(blocker.blocked), role=Role.BAD)
+def blocking(blocker: Blocker) -> Fact:
+    return Fact(rf"{re.escape(tr('blocked by {session} ', session=blocker.session))}({blocker.blocked}) ", Role.BAD)
 
 
 def of_mysql(view: View, _: Glyphs) -> Iterator[Fact]:
@@ -231,8 +230,10 @@ def of_mysql(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("connected "), count(status.connected), limit, bad_if(full or rates["refused"]))
         yield fact(tr("executing"), count(status.running))
         yield fact(tr("row lock waits"), count(status.lock_waits), role=Role.BAD if status.lock_waits else Role.DIM)
-        yield fact(tr("lock ms/s"), count(rates["lock_ms"]))
-        yield from blocking(status.blocker)
+        if status.blocker is None:
+            yield fact(tr("lock ms/s"), count(rates["lock_ms"]))
+        else:
+            yield blocking(status.blocker)
 
 
 def of_postgresql(view: View, _: Glyphs) -> Iterator[Fact]:
@@ -242,8 +243,10 @@ def of_postgresql(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact(tr("connected "), count(status.connected), tr(" of {all}  ", all=count(status.usable)), bad_if(full))
         yield fact(tr("executing"), count(status.active))
         yield fact(tr("lock waits"), count(status.lock_waits), role=Role.BAD if status.lock_waits else Role.DIM)
-        yield fact(tr("blockers"), count(status.blockers), role=Role.DIM)
-        yield from blocking(status.blocker)
+        if status.blocker is None:
+            yield fact(tr("blockers"), count(status.blockers), role=Role.DIM)
+        else:
+            yield blocking(status.blocker)
 
 
 def of_processes(view: View, _: Glyphs) -> Iterator[Fact]:

@@ -45,4 +45,4 @@ class MysqlPanel(ServerPanel[MysqlStatus]):
         name = max(width(text) for text, _, _ in figures) + 1
         lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
         shown = [*lines, *(line(pad(text, name), Span(value, role)) for text, value, role in figures)]
-        return [*shown, *blocking(status.blocker)][:rows]
+        return [*shown[:3], *blocking(status.blocker), *shown[3:]][:rows]

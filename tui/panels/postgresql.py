@@ -52,7 +52,7 @@ class PostgresqlPanel(ServerPanel[PostgresqlStatus]):
             (tr("idle in transaction"), status.idle_in_transaction, Role.VALUE),
             (tr("waits for files"), status.io_waits, Role.DIM),
         )
-        name = max(width(text) for text, _, _ in figures) + 1
+        name = min(max(width(text) for text, _, _ in figures) + 1, cells - 6)  # a long label loses its own figure
         lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
         shown = [*lines, *(line(pad(text, name), Span(count(value, 6), role)) for text, value, role in figures)]
-        return [*shown, *blocking(status.blocker)][:rows]
+        return [*shown[:3], *blocking(status.blocker), *shown[3:]][:rows]

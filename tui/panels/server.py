@@ -44,7 +44,7 @@ def blocking(blocker: Blocker | None) -> list[Line]:
     """The session of a database that blocks most others: how many, what it does, and the lock."""
     if blocker is None:
         return []
-    by = tr("blocked by session {session} ", session=blocker.session)
+    by = tr("blocked by {session} ", session=blocker.session)
     return [
         line(by, Span(count(blocker.blocked), Role.BAD)),
         line(Span(f"{blocker.activity}: {blocker.lock}", Role.DIM)),
