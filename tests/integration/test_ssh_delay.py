@@ -1,5 +1,5 @@
 """A line with 200 ms of delay each way, now more, now less: samples come every second all the same, and their rates are
-those of the machine. A relay delays (docs/watching.md says why)."""
+those of the machine. A relay adds the delay, because a kernel may lack netem (CONFIG_NET_SCH_NETEM)."""
 
 import asyncio
 import os
