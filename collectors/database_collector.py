@@ -17,7 +17,6 @@ class DatabaseCollector(ServerCollector[R]):
     """A subclass has :meth:`fetch` and :meth:`records`. A password is sent only to a server that the user named, or to
     one of ``sockets`` of this machine: anyone can start a process with the name of a server."""
 
-    port: ClassVar[int]
     sockets: ClassVar[tuple[str, ...]] = ()  # in directories that only root and the server's own user can write
 
     @staticmethod
@@ -42,9 +41,10 @@ class DatabaseCollector(ServerCollector[R]):
         view = await view_of(self.machine, pid)
         if view.own_network:
             return (), self._unreachable
+        usual = self.kind.port or 0
         # Where it listens may be hidden from this user; then it is asked at the usual port.
-        places = places or (Endpoint("127.0.0.1", self.port),)
-        usual_first = sorted(places, key=lambda place: (place.port != self.port, place.address != "127.0.0.1"))
+        places = places or (Endpoint("127.0.0.1", usual),)
+        usual_first = sorted(places, key=lambda place: (place.port != usual, place.address != "127.0.0.1"))
         found = [str(Endpoint(_LOOPBACK.get(place.address, place.address), place.port)) for place in usual_first]
         return (*self.sockets, *dict.fromkeys(found))[:_MOST_CANDIDATES], None
 

@@ -1,17 +1,28 @@
 """What a kind of server declares so that it is found and placed in the path of a request."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from collectors.config_files import Config
 from collectors.machine import Endpoint, Machine, Texts
 from collectors.routing import Route
-from loadtop.model import ServerKind
+from loadtop.model import Role, ServerKind
 
 
 async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
     return Config()
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a service is called, and how it is recognised: by the name of the process that listens there, else by its
+    usual ports or the path of its unix socket."""
+
+    name: str
+    processes: re.Pattern[str]
+    ports: Collection[int] = ()
+    socket: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,6 +31,8 @@ class Kind(ServerKind):
     are called. The functions place it in the path of a request."""
 
     processes: re.Pattern[str]
+    port: int | None = None  # at which it usually listens, if its port alone tells what it is
+    socket: re.Pattern[str] | None = None  # the usual paths of its unix socket
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()  # where its configuration says that it listens
@@ -27,3 +40,9 @@ class Kind(ServerKind):
     fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
     """The sockets (paths) and ports of the pools that its configuration names; ``None`` if it certainly asks none."""
     pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None  # sockets and ports of its pools
+
+    @property
+    def service(self) -> Service:
+        """How others that ask it recognise it. Proxies and web servers are asked over HTTP, whatever they are."""
+        name = "http" if self.role in (Role.PROXY, Role.WEB) else self.group
+        return Service(name, self.processes, () if self.port is None else (self.port,), self.socket)

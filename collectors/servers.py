@@ -18,7 +18,7 @@ from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
 from collectors.waits import Waits
-from loadtop.model import SERVICE, SERVING, HostSample, Role
+from loadtop.model import HostSample, Role
 
 COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: one line each
     ApacheCollector,
@@ -51,9 +51,8 @@ class Servers:
         self._collectors = [
             each(machine, status_urls.get(each.kind.name, ()), self._under_test, find=find) for each in COLLECTORS
         ]
-        serving = [SERVICE, *(kind.group for kind in KINDS if kind.role in SERVING)]
         loaded = target_urls if wanted else ()
-        self._waits = Waits(machine, loaded, self._under_test.path, self._under_test.ports, serving)
+        self._waits = Waits(machine, loaded, self._under_test.path, self._under_test.ports, KINDS)
 
     def start(self, interval_s: float) -> None:
         for collector in self._collectors:

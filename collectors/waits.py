@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from collectors.background import Search
 from collectors.errors import AbsentError, TransportError
+from collectors.kind import Kind
 from collectors.linux import locks, peers
 from collectors.machine import Machine, Missing, Outcomes, Wanted
 from collectors.places import port_of
 from collectors.request_path import RequestPath
-from loadtop.model import Cause, FileLock, HostSample, Outcome, Peers
+from loadtop.model import SERVICE, SERVING, Cause, FileLock, HostSample, Outcome, Peers, Role
 
 SOON_S = 0.5  # between looks for the file of a lock, while one is not known
 MOST_FILES = 256  # that are remembered, or known not to be found
@@ -55,8 +56,8 @@ class LockedFiles:
 
 class Waits:
     """Reads with every sample, where the machine has a tested URL. ``server_ports`` are those where servers of known
-    kinds listen that are under test. Processes of the groups ``serving`` take requests: only the locks that those
-    wait for count. A database has locks of its own, for which its clients do not wait."""
+    ``kinds`` listen that are under test. Only locks count that processes wait for which take requests: a database has
+    locks of its own, for which its clients do not wait."""
 
     def __init__(
         self,
@@ -64,16 +65,17 @@ class Waits:
         target_urls: Sequence[str],
         path: RequestPath,
         server_ports: Callable[[], Collection[int]],
-        serving: Collection[str],
+        kinds: Sequence[Kind],
     ) -> None:
         self._machine = machine
         self._path = path
         self._tested = frozenset(map(port_of, target_urls))
         self._server_ports = server_ports
-        self._serving = frozenset(serving)
+        self._kinds = kinds
+        self._serving = {SERVICE, *(kind.group for kind in kinds if kind.role in SERVING)}
         self._files = LockedFiles(machine)
         self.close = self._files.close
-        self._counters = peers.PeerCounters()
+        self._counters = peers.PeerCounters((*(kind.service for kind in kinds), *peers.SERVICES))
         if target_urls:
             machine.follow(peers.CLOCKS)
             machine.follow(locks.LOCKS)
@@ -98,7 +100,8 @@ class Waits:
         elif peers.only_root_serves(clocks, self._tested):
             raise AbsentError("only root can read which processes own these connections", cause=Cause.ROOT)
         else:
-            on_the_way = ("php-fpm",) if self._machine.tested("php-fpm") else ()
+            pool_kinds = (kind for kind in self._kinds if kind.role is Role.APPLICATION)
+            on_the_way = [kind.service for kind in pool_kinds if self._machine.tested(kind.group)]
             chosen = peers.of_users(clocks, self._tested, self._server_ports(), on_the_way)
             chosen = {peering: depth for peering, depth in chosen.items() if str(peering[0]) not in pools}
         return self._counters.update(clocks, chosen, self._path.listeners, self._path.own_services)

@@ -12,11 +12,12 @@ that user have opened to a place, as in :class:`loadtop.model.Peer`. ``| PATH US
 import ipaddress
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from collectors.errors import ParseError
+from collectors.kind import Service
 from collectors.linux.unix_sockets import PORT, is_plain
 from collectors.machine import Endpoint
 from collectors.parsing import MOST_PORT, complete_lines, count, excerpt
@@ -28,29 +29,14 @@ MOST_PATH = 108  # characters of the path of a unix socket; unix(7)
 _MOST_USER = 2**32 - 1
 _ROOT = 0
 
-_KINDS = {
-    25: "smtp", 53: "dns", 80: "http", 389: "ldap", 443: "http", 465: "smtp", 587: "smtp", 636: "ldap",
-    3306: "mysql", 5432: "postgresql", 6379: "redis", 8000: "http", 8080: "http", 8443: "http", 9000: "php-fpm",
-    11211: "memcached",
-}  # fmt: skip
-"""Services by the ports that IANA lists, or that their own documentation names as the default."""
-
-_PROCESSES = {
-    "mysqld": "mysql", "mariadbd": "mysql", "postgres": "postgresql", "redis-server": "redis",
-    "valkey-server": "redis", "memcached": "memcached", "nginx": "http", "apache2": "http", "httpd": "http",
-    "haproxy": "http", "named": "dns", "unbound": "dns", "dnsmasq": "dns", "slapd": "ldap", "master": "smtp",
-    "exim4": "smtp", "postmaster": "postgresql",
-}  # fmt: skip
-
-
-_PATHS = (
-    ("mysql", re.compile(r"/(?:mysqld?|mariadbd?)[^/]{0,40}\.sock$")),
-    ("postgresql", re.compile(r"/\.s\.PGSQL\.\d{1,5}$")),
-    ("redis", re.compile(r"/(?:redis|valkey)[^/]{0,40}\.sock$")),
-    ("memcached", re.compile(r"/memcached[^/]{0,40}\.sock$")),
-    ("php-fpm", re.compile(r"/(?:php|www)[^/]{0,40}\.sock$")),
+SERVICES = (
+    Service("http", re.compile("lighttpd|caddy"), (80, 443, 8000, 8080, 8443)),
+    Service("memcached", re.compile("memcached"), (11211,), re.compile(r"/memcached[^/]{0,40}\.sock$")),
+    Service("dns", re.compile("named|unbound|dnsmasq"), (53,)),
+    Service("ldap", re.compile("slapd"), (389, 636)),
+    Service("smtp", re.compile("master|exim4"), (25, 465, 587)),
 )
-"""Services by the usual names of their unix sockets."""
+"""Services of no watched kind, with the ports that IANA lists, or that their own documentation names as the default."""
 
 
 @dataclass(slots=True)
@@ -127,13 +113,15 @@ def _path(text: str) -> Endpoint:
     return Endpoint(text, PORT)
 
 
-def kind_of(place: Endpoint, process: str = "") -> str | None:
-    """What a service is: by the name of the process that listens there, if known, else by its port."""
-    if process.startswith("php-fpm"):
-        return "php-fpm"
-    if place.port == PORT and process not in _PROCESSES:
-        return next((kind for kind, name in _PATHS if name.search(place.address)), None)
-    return _PROCESSES.get(process) or _KINDS.get(place.port)
+def kind_of(services: Iterable[Service], place: Endpoint, process: str = "") -> str | None:
+    """What a service is: by the name of the process that listens there, if known, else by its port or path."""
+    services = list(services)
+    listening = (each.name for each in services if process and each.processes.fullmatch(process))
+    if place.port == PORT:
+        usual = (each.name for each in services if each.socket is not None and each.socket.search(place.address))
+    else:
+        usual = (each.name for each in services if place.port in each.ports)
+    return next(listening, None) or next(usual, None)
 
 
 Peering = tuple[Endpoint, int]  # a place, and the user whose processes ask there
@@ -145,10 +133,10 @@ def at_places(clocks: Clocks, depths: Mapping[Endpoint, int]) -> dict[Peering, i
 
 
 def of_users(
-    clocks: Clocks, tested: Collection[int], servers: Collection[int], on_the_way: Collection[str] = ()
+    clocks: Clocks, tested: Collection[int], servers: Collection[int], on_the_way: Iterable[Service] = ()
 ) -> dict[Peering, int]:
     """Whom the users ask whose processes serve the ``tested`` ports, and those who serve in turn. Ports of watched
-    ``servers``, and unix sockets of the kinds ``on_the_way``, are no peers. Connections of root may be anyone's and do
+    ``servers``, and unix sockets of services ``on_the_way``, are no peers. Connections of root may be anyone's and do
     not count."""
     depths: dict[Endpoint, int] = {}
     users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found} - {_ROOT}
@@ -163,7 +151,7 @@ def of_users(
         place: n
         for place, n in depths.items()
         if (place not in clocks.accepted or place.port not in ports)
-        and (place.port != PORT or kind_of(place) not in on_the_way)
+        and (place.port != PORT or kind_of(on_the_way, place) is None)
     }
     return {peering: n for peering, n in at_places(clocks, peers).items() if peering[1] in users}
 
@@ -175,9 +163,11 @@ def only_root_serves(clocks: Clocks, tested: Collection[int]) -> bool:
 
 
 class PeerCounters:
-    """Follows the peers from the reading on in which they are first chosen: what was counted before is left out."""
+    """Follows the peers from the reading on in which they are first chosen: what was counted before is left out.
+    ``services`` are those that can be recognised."""
 
-    def __init__(self) -> None:
+    def __init__(self, services: Iterable[Service] = SERVICES) -> None:
+        self._services = tuple(services)
         self._before: dict[Peering, Asked] = {}
         self._zeros: dict[Peering, Asked | None] = {}
 
@@ -206,7 +196,7 @@ class PeerCounters:
         self._before = newest
         found: list[Peer] = []
         for place, (connections, questions, age_ms, segments) in sums.items():
-            kind, tested = kind_of(place, processes.get(place, "")), place in watched
+            kind = kind_of(self._services, place, processes.get(place, ""))
             found.append(
                 Peer(
                     str(place),
@@ -216,7 +206,7 @@ class PeerCounters:
                     questions,
                     age_ms,
                     segments,
-                    watched=tested,
+                    watched=place in watched,
                     by_connection=place.port == PORT,
                 )
             )

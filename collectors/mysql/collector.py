@@ -30,6 +30,8 @@ KIND = Kind(
     group=GROUP,
     role=Role.DATABASE,
     processes=re.compile(r"mysqld|mariadbd", re.ASCII),
+    port=3306,
+    socket=re.compile(r"/(?:mysqld?|mariadbd?)[^/]{0,40}\.sock$"),
 )
 
 FIX = """\
@@ -95,7 +97,6 @@ def _names(names: Iterable[str]) -> str:
 
 class MysqlCollector(SqlCollector[MysqlStatus]):
     kind = KIND
-    port = 3306
     sockets = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock")
     library = "pymysql"
     package = "PyMySQL"

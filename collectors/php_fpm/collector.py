@@ -43,6 +43,8 @@ KIND = Kind(
     group=GROUP,
     role=Role.APPLICATION,
     processes=re.compile(r"php\d{0,9}(?:\.\d{1,9})?-fpm.{0,99}", re.ASCII | re.DOTALL),
+    port=9000,
+    socket=re.compile(r"/(?:php|www)[^/]{0,40}\.sock$"),
     pool_addresses=configuration.pool_addresses,
 )
 

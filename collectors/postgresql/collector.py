@@ -28,6 +28,8 @@ KIND = Kind(
     group=GROUP,
     role=Role.DATABASE,
     processes=re.compile(r"postgres|postmaster", re.ASCII),
+    port=5432,
+    socket=re.compile(r"/\.s\.PGSQL\.\d{1,5}$"),
 )
 
 _CANCELED = "57014"  # query_canceled: the time limit
@@ -91,7 +93,6 @@ _NAMES = (
 
 class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
     kind = KIND
-    port = 5432
     sockets = ("/run/postgresql/.s.PGSQL.5432",)
     library = "pg8000.native"
     package = "pg8000"

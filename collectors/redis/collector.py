@@ -26,6 +26,8 @@ KIND = Kind(
     group=GROUP,
     role=Role.CACHE,
     processes=re.compile(r"(?:redis|valkey|keydb)-server", re.ASCII),
+    port=6379,
+    socket=re.compile(r"/(?:redis|valkey)[^/]{0,40}\.sock$"),
 )
 
 PASSWORD = "REDISCLI_AUTH"  # noqa: S105 - the environment variable that redis-cli reads
@@ -48,7 +50,6 @@ _TIMES = ("used_cpu_sys", "used_cpu_user", "used_cpu_sys_main_thread", "used_cpu
 
 class RedisCollector(DatabaseCollector[RedisStatus]):
     kind = KIND
-    port = 6379
     sockets = ("/run/redis/redis-server.sock", "/run/redis/redis.sock", "/run/valkey/valkey.sock")
 
     async def fetch(self, url: str, timeout_s: float) -> Page:

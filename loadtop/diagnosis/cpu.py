@@ -37,8 +37,8 @@ others fill is the limit; our own."""
 
 SHARED_PCT = 10.0  # percent of the machine from which the load generator's own share is called out; our own
 
-DATABASES = {"mysqld", "mariadbd", "postgres", "redis-server", "valkey-server", "memcached", "mongod"}
-"""Names of processes that may well work for the web server beside them, so they are no strangers."""
+DATABASES = {"memcached", "mongod"}
+"""Processes of no watched kind that may well work for the web server beside them, so they are no strangers."""
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 

@@ -33,14 +33,14 @@ class Dependency:
 
     @property
     def place(self) -> Message:
-        """``db1 (10.0.0.5:3306)``."""
+        """``db1 (10.0.0.5:389)``."""
         if self.host is None:
             return verbatim(self.address)
         return Message("{host} ({address})", host=self.host, address=self.address)
 
     @property
     def in_words(self) -> Message:
-        """``mysql at db1 (10.0.0.5:3306)``."""
+        """``ldap at db1 (10.0.0.5:389)``."""
         return self.place if self.kind is None else Message("{kind} at {address}", kind=self.kind, address=self.place)
 
 

@@ -144,7 +144,7 @@ class TestProcessors:
     )
     def test_strangers_fill_it(self, stranger: float, cpu: float, wait: float | None, threads: int, ours: bool) -> None:
         groups = (group(cpu, wait=wait, threads=threads), group(0.0, name="fpm", role=Role.APPLICATION))
-        for name, full in (("backup", ours), ("mysqld", True)):
+        for name, full in (("backup", ours), ("mongod", True)):
             rows = (process(stranger, name, OTHER),)
             view = host({"scheduler": Scheduler(0, 0, 0, 8)}, cpu=busy(100.0), groups=groups, processes=rows)
             assert states(of_host(CPU, view)) == (full, full)

@@ -154,7 +154,7 @@ class BreakdownPanel(Panel):
 
 
 def part_in_words(part: PartOfTime) -> str:
-    """``mysql 10.0.0.5:3306``, or ``mysql db1:3306`` where that machine is watched; ``on CPU apache``."""
+    """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``on CPU apache``."""
     if part.part is None:
         return tr("unexplained")
     title, name = tr(TITLES[part.part]), part.name or ""

@@ -10,7 +10,9 @@ from collectors.errors import ParseError
 from collectors.linux import locks, peers
 from collectors.linux.peers import CLOCKS as CLOCKS_FILE
 from collectors.machine import Endpoint
+from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.request_path import RequestPath
+from collectors.servers import KINDS
 from collectors.transport.sock_diag import Connection
 from collectors.transport.tcp_clocks import TcpClocks, is_open
 from collectors.waits import LockedFiles, Waits
@@ -18,6 +20,7 @@ from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process
 from tests.unit.collectors.fake_machine import FakeMachine
 from tests.unit.collectors.instant import instantly
 
+SERVICES = (*(kind.service for kind in KINDS), *peers.SERVICES)
 CLOCKS = """\
 readings 10
 < 10.0.0.1:80 33
@@ -48,7 +51,7 @@ def test_root_may_ask_anything() -> None:
 
 
 def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
-    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
     assert counters.update(peers.parse(CLOCKS), {}, {}).peers == ()
     later = peers.parse(CLOCKS.replace("80 40 900 400", "100 55 950 500").replace("readings 10", "readings 14"))
     found = counters.update(later, peers.at_places(later, {place: 2}), {})
@@ -57,7 +60,7 @@ def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
 
 
 def test_counters_that_fall_begin_again() -> None:
-    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
     counters.update(peers.parse(CLOCKS), {}, {})
     anew = peers.parse(CLOCKS.replace("80 40 900 400", "3 2 10 4"))
     assert counters.update(anew, peers.at_places(anew, {place: 1}), {}).peers[0].questions == 2
@@ -65,7 +68,7 @@ def test_counters_that_fall_begin_again() -> None:
 
 @pytest.mark.parametrize("counter", range(4))
 def test_one_counter_that_falls_is_enough(counter: int) -> None:
-    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
     then, now = [80, 40, 900, 400], [81, 41, 901, 401]
     now[counter] = then[counter] - 1
     counters.update(peers.parse(CLOCKS), {}, {})
@@ -75,7 +78,7 @@ def test_one_counter_that_falls_is_enough(counter: int) -> None:
 
 
 def test_a_peer_chosen_at_once_counts_from_nothing_and_then_on() -> None:
-    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
     first = peers.parse(CLOCKS)
     chosen = peers.at_places(first, {place: 1})
     same = Peer("10.0.0.5:3306", "mysql", 1, 80, 40, 900, 400)
@@ -88,7 +91,7 @@ def test_a_peer_chosen_at_once_counts_from_nothing_and_then_on() -> None:
 
 
 def test_two_users_who_ask_the_same_place_are_one_peer() -> None:
-    counters, place = peers.PeerCounters(), Endpoint("10.0.0.5", 3306)
+    counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
     clocks = peers.parse(CLOCKS + "> 10.0.0.5:3306 33 8 4 90 40\n")
     chosen = {(place, 200): 2, (place, 33): 1}
     (found,) = counters.update(clocks, chosen, {place: "mariadbd"}, {place}).peers
@@ -104,7 +107,7 @@ def test_two_users_who_ask_the_same_place_are_one_peer() -> None:
      (11211, "", "memcached"), (4711, "python3", None)],
 )  # fmt: skip
 def test_services_are_recognised_by_process_or_port(port: int, process: str, kind: str | None) -> None:
-    assert peers.kind_of(Endpoint("10.0.0.5", port), process) == kind
+    assert peers.kind_of(SERVICES, Endpoint("10.0.0.5", port), process) == kind
 
 
 @pytest.mark.parametrize(
@@ -114,16 +117,16 @@ def test_services_are_recognised_by_process_or_port(port: int, process: str, kin
      ("/run/app.sock", "", None), ("/run/app.sock", "mariadbd", "mysql")],
 )  # fmt: skip
 def test_services_at_unix_sockets_are_recognised_by_process_or_path(path: str, process: str, kind: str | None) -> None:
-    assert peers.kind_of(Endpoint(path, 0), process) == kind
+    assert peers.kind_of(SERVICES, Endpoint(path, 0), process) == kind
 
 
 def test_a_unix_socket_is_a_peer_by_its_path() -> None:
     """But for that of the pool that serves the requests."""
     text = CLOCKS + "| /run/mysqld/mysqld.sock 33 9 8 700 4\n| /run/php/php8.2-fpm.sock 33 9 9 9 9\n"
     clocks = peers.parse(text)
-    chosen = peers.of_users(clocks, {80}, {9001}, ["php-fpm"])
+    chosen = peers.of_users(clocks, {80}, {9001}, [PHP_FPM.service])
     assert chosen == {(Endpoint("10.0.0.5", 3306), 200): 2, (Endpoint("/run/mysqld/mysqld.sock", 0), 33): 1}
-    (found,) = peers.PeerCounters().update(clocks, {(Endpoint("/run/mysqld/mysqld.sock", 0), 33): 1}, {}).peers
+    (found,) = peers.PeerCounters(SERVICES).update(clocks, {(Endpoint("/run/mysqld/mysqld.sock", 0), 33): 1}, {}).peers
     assert found == Peer("/run/mysqld/mysqld.sock", "mysql", 1, 9, 8, 700, 4, by_connection=True)
 
 
@@ -184,7 +187,7 @@ async def nothing() -> None:
 async def test_locks_of_a_database_are_its_own() -> None:
     """The server does not wait for the file locks that a database waits for."""
     machine, url = FakeMachine(), "http://127.0.0.1:80/"
-    waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), ["httpd"])
+    waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), KINDS)
     machine.files[locks.LOCKS] = LOCKS
     groups = {26171: "mysql", 26172: "mysql", 26173: "httpd", 4711: OTHER}
     processes = tuple(Process(pid, group, group, "S", 1, 0, 1, 9) for pid, group in groups.items())
@@ -197,7 +200,7 @@ async def test_locks_of_a_database_are_its_own() -> None:
 async def test_a_pool_that_takes_the_requests_is_no_peer() -> None:
     """The user who serves the tested port asks it at its address."""
     machine, url = FakeMachine(), "http://10.0.0.1:80/"
-    waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), ["httpd"])
+    waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), KINDS)
     machine.files[CLOCKS_FILE] = CLOCKS
     sample = HostSample("", 1.0, HostFacts("web1", "fake", "Linux", "6.1", 2))
     for pools, addresses in (((), {"127.0.0.1:9001", "10.0.0.5:3306"}), (("127.0.0.1:9001",), {"10.0.0.5:3306"})):
