@@ -105,6 +105,7 @@ class ProcessTable:
         self._others_hidden = False
         self._aside: frozenset[int] = frozenset()
         self._services: frozenset[int] = frozenset()
+        self._own: frozenset[int] = frozenset()
 
     def tested(self, group: str) -> tuple[int, ...]:
         return tuple(pid for pid in self.roots(group) if pid not in self._aside)
@@ -234,6 +235,9 @@ class ProcessTable:
                 passed = reading.at - known.at
                 known.ticks_s = (stat.cpu_ticks - known.stat.cpu_ticks) / passed if passed > 0 else 0.0
                 known.source, known.stat, known.at, known.row = source, stat, reading.at, None
+        if reading.own - self._own:
+            fresh.extend(known for known in self._known.values() if known.group == OTHER)
+        self._own = reading.own
         for known in fresh:  # when all are known, so that each finds its parents
             known.group = known.counted = self._group_of(known.stat, reading.own)
         if ended or fresh or moved:

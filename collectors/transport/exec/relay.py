@@ -18,7 +18,7 @@ from collectors.background import ended, guarded
 from collectors.errors import TransportError
 from collectors.parsing import LONGEST_TEXT
 from collectors.transport.exchange import host_and_port
-from collectors.transport.exec.start import first_line, sent, silence_of, start_command
+from collectors.transport.exec.start import first_line, sent, start_command, started
 from collectors.transport.shell.frames import bare, cut_out
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import CHUNK, CONNECT_S, ShellLine
@@ -88,7 +88,9 @@ class RelayedPages(FarPages):
             if relay.runs:
                 return relay
             await relay.close()
-        return await _Relay.start(self._argv)
+        relay = await _Relay.start(self._argv)
+        self.pids |= {relay.pid}
+        return relay
 
 
 class _Relay:
@@ -103,6 +105,7 @@ class _Relay:
         self._process = process
         self._stdin, self._stdout = streams
         self._key = key
+        self.pid = 0  # there
         self._directory = SocketDirectory()
         self._directory.opened_by(process.pid)
 
@@ -117,7 +120,7 @@ class _Relay:
             relay._stdin.write(first_line(mark).encode())
             async with asyncio.timeout(CONNECT_S):
                 frame = await relay._stdout.readuntil(f"\n#{mark}.\n".encode())
-            silence_s = silence_of(cut_out(frame.removesuffix(f"\n#{mark}.\n".encode()), mark))
+            relay.pid, silence_s = started(cut_out(frame.removesuffix(f"\n#{mark}.\n".encode()), mark))
             relay._stdin.write(sent(_script(key, silence_s)).encode())
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await relay.close()

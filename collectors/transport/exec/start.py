@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 
 from collectors.errors import TransportError
+from collectors.parsing import count_or_none
 from collectors.transport.shell.frames import SILENCE_S
 from collectors.transport.shell.line import FRAME_BYTES
 
@@ -32,14 +33,14 @@ async def start_command(argv: Sequence[str], *, messages: bool = True) -> asynci
 
 def first_line(mark: str) -> str:
     """The first line for the shell. It prints a frame with the mark and runs the script that follows (:func:`sent`).
-    The text of the frame is :data:`TERMINAL` where the command brings a terminal, otherwise empty.
+    The text of the frame is for :func:`started`: the shell's process ID, and :data:`TERMINAL` where there is one.
 
     Some shells read more of their input than a line, so send the script only after the frame has arrived. A terminal
     is put into raw mode. It has no separate error stream, so errors are dropped. The mark is sent in two parts because
     the echo of a terminal would otherwise look like it."""
     halves = f"{mark[:8]} {mark[8:]}"
     terminal = f"t=; if test -t 1; then t={TERMINAL}; stty raw -echo; exec 2>/dev/null; fi; "
-    ready = rf'printf "\n#%s%s\n$t\n#%s%s.\n" {halves} {halves}; '
+    ready = rf'printf "\n#%s%s\n$$ $t\n#%s%s.\n" {halves} {halves}; '
     return f"exec sh -c '{terminal}{ready}read -r bytes; eval \"$(dd bs=1 count=$bytes 2>/dev/null)\"'\n"
 
 
@@ -48,7 +49,12 @@ def sent(script: str) -> str:
     return f"{len(script.encode())}\n{script}"
 
 
-def silence_of(frame: str) -> int:
-    """After how many seconds without orders a far side is to end that said this first. Through some terminals (that of
-    ``podman exec -it``) the end of its input does not reach it."""
-    return TERMINAL_SILENCE_S if frame.strip() == TERMINAL else SILENCE_S
+def started(frame: str) -> tuple[int, int]:
+    """The process ID there of the shell that printed this first, and the seconds without orders after which it is to
+    end. Through some terminals (that of ``podman exec -it``) the end of its input does not reach it. Raises
+    :class:`TransportError`."""
+    word, _, terminal = frame.strip().partition(" ")
+    pid = count_or_none(word)
+    if not pid:
+        raise TransportError("no connection")
+    return pid, TERMINAL_SILENCE_S if terminal == TERMINAL else SILENCE_S

@@ -11,7 +11,7 @@ from collectors.machine import Request
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from collectors.transport.exec.failures import explain
 from collectors.transport.exec.relay import RelayedPages
-from collectors.transport.exec.start import first_line, sent, silence_of, start_command
+from collectors.transport.exec.start import first_line, sent, start_command, started
 from collectors.transport.files import read
 from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
@@ -54,7 +54,7 @@ class ExecTransport(ShellTransport):
         try:
             mark = secrets.token_hex(8)  # it can be read there in a list of processes, as no later one
             async with asyncio.timeout(CONNECT_S):
-                silence_s = silence_of(await line.exchange(first_line(mark), mark, 2 * CONNECT_S))
+                _, silence_s = started(await line.exchange(first_line(mark), mark, 2 * CONNECT_S))
         except TimeoutError:
             await line.close()
             raise TransportError(

@@ -38,12 +38,14 @@ _REFUSALS = {
 
 
 class FarPages(ABC):
-    """``line`` notes as its ``refusal`` why a connection through one of the ``sockets`` did not reach its server."""
+    """``line`` notes as its ``refusal`` why a connection through one of the ``sockets`` did not reach its server.
+    ``pids`` are processes there that carry connections and descend from no other of loadtop's."""
 
     def __init__(self, line: ShellLine) -> None:
         self._line = line
         self._clients: dict[str, StatusClient] = {}
         self.sockets: dict[str, str] = {}
+        self.pids: frozenset[int] = frozenset()
         self._opening = asyncio.Lock()
 
     @abstractmethod

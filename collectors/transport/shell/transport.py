@@ -83,7 +83,8 @@ class ShellTransport(ABC):
         self._keep_sockets(request, files, fresh=sockets)
         if CLOCKS in files and self._far.queues == "ss":
             files[CLOCKS] = self._clocks.add(files[CLOCKS] if clocks else None)
-        own, page_kb = frozenset((self._far.pid,)), self._far.page_kb
+        pages = frozenset[int]() if self._pages is None else self._pages.pids
+        own, page_kb = pages | {self._far.pid}, self._far.page_kb
         if not request.processes:
             return replace(reading, files=files, page_kb=page_kb, own=own)
         self._ask_pss(line, request)

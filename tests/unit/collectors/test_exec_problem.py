@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.errors import TransportError
 from collectors.transport.exec.failures import explain
-from collectors.transport.exec.start import TERMINAL, TERMINAL_SILENCE_S, first_line, sent, silence_of
+from collectors.transport.exec.start import TERMINAL, TERMINAL_SILENCE_S, first_line, sent, started
 from collectors.transport.shell.frames import SILENCE_S, cut_out
 
 DOCKER = ("docker", "exec", "-i", "web", "sh")
@@ -69,6 +70,12 @@ def test_what_the_shell_is_told_first() -> None:
     words = ["sh", "-c", line]
     done = subprocess.run(words, input=sent("echo ran"), capture_output=True, text=True, check=True, timeout=20)
     frame, _, rest = done.stdout.partition(f"\n#{mark}.\n")
-    assert (cut_out(frame.encode(), mark), rest) == ("", "ran\n")
-    assert silence_of("") == SILENCE_S
-    assert silence_of(f"{TERMINAL}\n") == TERMINAL_SILENCE_S < 5
+    pid, silence_s = started(cut_out(frame.encode(), mark))
+    assert pid > 1
+    assert silence_s == SILENCE_S
+    assert rest == "ran\n"
+    assert started(f"70 {TERMINAL}\n") == (70, TERMINAL_SILENCE_S)
+    assert TERMINAL_SILENCE_S < 5
+    for odd in ("", TERMINAL, "-1", "0", "9" * 30):
+        with pytest.raises(TransportError):
+            started(odd)

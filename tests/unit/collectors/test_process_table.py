@@ -69,6 +69,13 @@ def test_servers_and_the_generator_always_have_a_row(machine: Machine, stat_text
         assert machine.sample(own=frozenset({40})) == expected
 
 
+def test_what_turns_out_to_be_loadtops_later(machine: Machine, stat_text: Stat) -> None:
+    """A shell in a container has no parent there that is known, and says only later who it is."""
+    machine.stats = {60: stat_text(60, "sh", parent=0), 61: stat_text(61, "perl", parent=60)}
+    machine.sample(own=frozenset({40}))
+    assert machine.sample(own=frozenset({40, 60})) == {60: LOADTOP, 61: LOADTOP}
+
+
 def test_a_server_that_loadtop_started_is_a_server(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {40: stat_text(40, "python"), 50: stat_text(50, "httpd", parent=40)}
     assert machine.sample(own=frozenset({40}))[50] == "httpd"
