@@ -73,11 +73,14 @@ async def run_load(
     return gather(samples)
 
 
-async def until(holds: Callable[[], bool], within_s: float = 30.0) -> float:
-    """Wait until ``holds()``; how many seconds it took. Fails when it takes longer than ``within_s``."""
+async def until(
+    holds: Callable[[], bool], within_s: float = 30.0, *, state: Callable[[], object] | None = None
+) -> float:
+    """Wait until ``holds()``; how many seconds it took. Fails when it takes longer than ``within_s``, with the
+    ``state`` of what it waits for."""
     started = time.monotonic()
     while not holds():
-        assert time.monotonic() - started < within_s
+        assert time.monotonic() - started < within_s, None if state is None else state()
         await asyncio.sleep(0.01)
     return time.monotonic() - started
 
