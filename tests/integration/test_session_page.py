@@ -15,7 +15,7 @@ from loadtop.reports.html import html
 from tests.lab.keeping import unpack
 from tests.servers.program import find_program
 
-KEPT = Path(__file__).parents[1] / "fixtures" / "lab" / "fpm-workers-2-children--waiting-page.loadtop.xz"
+KEPT = Path(__file__).parents[1] / "fixtures" / "lab" / "fpm-workers-2-children--waiting-page.frames.xz"
 PATIENCE_S = 60
 
 WATCH = """<script>

@@ -1,49 +1,60 @@
 """Recordings of the lab as fixtures: the same raw counters, small, and without what is of this machine only."""
 
-import contextlib
 import lzma
-import sqlite3
-import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from loadtop.model import OTHER, Frame, HostFacts, HostSample, HostState, Process
 from loadtop.pipeline.snapshot import snapshots
+from loadtop.recording import codec
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
 
-SUFFIX = ".loadtop.xz"
+SUFFIX = ".frames.xz"
+
+
+class Kept(NamedTuple):
+    """What a file has, as MessagePack compressed with xz."""
+
+    url: str
+    version: str
+    interval_s: float
+    frames: list[bytes]
 
 
 def keep_small(recording: Path, keep: Path) -> None:
-    """Write the recording anew to ``keep``, compressed: names of processes that are no part of the test, of the machine
+    """Write the frames of the recording to ``keep``: names of processes that are no part of the test, of the machine
     and its kernel, of control groups, reasons and the command line are left."""
     keep.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as directory:
-        copy = Path(directory) / "copy.loadtop"
-        with Session(recording) as session:
-            meta = SessionMeta(0.0, ("lab",), session.meta.url, session.meta.version, session.meta.interval_s, "lab")
-            recorder = Recorder(copy, meta=meta)
-            facts: dict[str, HostFacts] = {}
-            for snapshot in snapshots(_neutral(frame, facts) for frame in session.frames()):
-                recorder.record(snapshot)
-            recorder.close()
-        keep.write_bytes(compressed(copy))
+    facts: dict[str, HostFacts] = {}
+    with Session(recording) as session:
+        frames = [codec.encode(_neutral(frame, facts)) for frame in session.frames()]
+        kept = Kept(session.meta.url, session.meta.version, session.meta.interval_s, frames)
+    keep.write_bytes(lzma.compress(msgspec.msgpack.encode(kept), preset=9 | lzma.PRESET_EXTREME))
 
 
-def compressed(recording: Path) -> bytes:
-    """Return the bytes to keep of a recording that is not being written; its file becomes smaller too."""
-    with contextlib.closing(sqlite3.connect(recording, isolation_level=None)) as connection:
-        for command in ("DELETE FROM totals", "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"):
-            connection.execute(command)
-    return lzma.compress(recording.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
+def _read(kept: Path) -> Kept:
+    return msgspec.msgpack.decode(lzma.decompress(kept.read_bytes()), type=Kept)
+
+
+def kept_frames(kept: Path) -> Iterator[Frame]:
+    """The frames that were kept."""
+    return map(codec.decode, _read(kept).frames)
 
 
 def unpack(kept: Path, directory: Path) -> Path:
-    """The recording that was kept, ready to be read."""
-    recording = directory / kept.name.removesuffix(".xz")
-    recording.write_bytes(lzma.decompress(kept.read_bytes()))
+    """A recording of the frames that were kept."""
+    what, recording = _read(kept), directory / kept.name.replace(SUFFIX, ".loadtop")
+    meta = SessionMeta(0.0, ("lab",), what.url, what.version, what.interval_s, "lab")
+    recorder = Recorder(recording, meta=meta)
+    for snapshot in snapshots(map(codec.decode, what.frames)):
+        recorder.record(snapshot)
+    recorder.close()
     return recording
 
 

@@ -6,14 +6,12 @@ What counts is each verdict of each interval in which load runs, as a person who
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from loadtop.diagnosis.cpu import STEAL_PCT
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.reader import Session
-from tests.lab.keeping import unpack
+from tests.lab.keeping import kept_frames
 from tests.unit.lab_recordings import RECORDINGS, limit_of
 from tests.unit.stealing import Thieves
 
@@ -29,11 +27,10 @@ def said_of(recording: Path, stolen_pct: float) -> list[Said]:
     """What is said of a recording whose machines lose such a share of the CPU time. Where that is what a machine
     without idle time lacks, ``steal`` is right too. A confidence of 0 says nothing."""
     thieves, found = Thieves(stolen_pct / 100), list[tuple[float, str]]()
-    with TemporaryDirectory() as directory, Session(unpack(recording, Path(directory))) as session:
-        for snapshot in snapshots(thieves.steal(frame) for frame in session.frames()):
-            verdict = snapshot.diagnosis.verdict
-            if snapshot.load is not None and snapshot.load.state is LoadState.RUNNING and verdict.confidence:
-                found.append((verdict.confidence, verdict.bottleneck))
+    for snapshot in snapshots(map(thieves.steal, kept_frames(recording))):
+        verdict = snapshot.diagnosis.verdict
+        if snapshot.load is not None and snapshot.load.state is LoadState.RUNNING and verdict.confidence:
+            found.append((verdict.confidence, verdict.bottleneck))
     right = {limit_of(recording)}
     if stolen_pct > STEAL_PCT and thieves.needed():
         right.add("steal")

@@ -17,9 +17,8 @@ from loadtop.model.histogram import bucket_of
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, HostRates
-from loadtop.recording.reader import Session
 from loadtop.servers.registry import DEMANDS, VERDICTS
-from tests.lab.keeping import SUFFIX, unpack
+from tests.lab.keeping import SUFFIX, kept_frames
 from tests.unit.known import known
 
 QUARTER_S = 900
@@ -30,10 +29,9 @@ BETWEEN = (4, 40)
 """Seconds from one bad moment to the next: two of three intervals in a row are no moment any more."""
 
 
-def intervals(path: Path, directory: Path) -> list[Measured]:
+def intervals(path: Path) -> list[Measured]:
     """The intervals of a recording in which load ran and everything was measured."""
-    with Session(unpack(path, directory)) as session:
-        found = [snapshot.measured for snapshot in snapshots(session.frames())]
+    found = [snapshot.measured for snapshot in snapshots(kept_frames(path))]
     return [each for each in found if _is_whole(each)]
 
 
@@ -123,8 +121,8 @@ def _host(host: HostView, rates: HostRates, sample: HostSample) -> HostView:
 
 
 @pytest.mark.parametrize("path", CALM, ids=lambda path: path.name.removesuffix(SUFFIX))
-def test_a_quarter_of_an_hour_of_calm_has_no_alarm(path: Path, tmp_path: Path) -> None:
-    calm = intervals(path, tmp_path)
+def test_a_quarter_of_an_hour_of_calm_has_no_alarm(path: Path) -> None:
+    calm = intervals(path)
     assert len(calm) >= 5
     diagnoser = Diagnoser(VERDICTS, DEMANDS)
     said: Counter[Any] = Counter(
@@ -134,9 +132,9 @@ def test_a_quarter_of_an_hour_of_calm_has_no_alarm(path: Path, tmp_path: Path) -
     assert said == {"none": QUARTER_S}
 
 
-def test_the_same_time_with_a_limit_in_it_has_one(tmp_path: Path) -> None:
+def test_the_same_time_with_a_limit_in_it_has_one() -> None:
     """The test above can fail: ten seconds of a full processor in the same time are found."""
-    calm = intervals(next(path for path in CALM if "half-load" in path.name), tmp_path)
+    calm = intervals(next(path for path in CALM if "half-load" in path.name))
     diagnoser, chance = Diagnoser(VERDICTS, DEMANDS), random.Random(1)  # noqa: S311 - a seed, no secret
     said: list[str] = []
     for number, each in enumerate(quarter(calm, chance)):

@@ -13,8 +13,7 @@ from loadtop.analysis.totals.totals import Totals
 from loadtop.diagnosis.cpu import STEAL_PCT
 from loadtop.model import Frame
 from loadtop.pipeline.snapshot import snapshots
-from loadtop.recording.reader import Session
-from tests.lab.keeping import SUFFIX, unpack
+from tests.lab.keeping import SUFFIX, kept_frames
 from tests.unit.lab_recordings import RECORDINGS, limit_of
 from tests.unit.stealing import Thieves
 
@@ -29,19 +28,17 @@ def test_there_are_recordings_of_most_limits() -> None:
 ALL = pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(SUFFIX))
 
 
-def judged(path: Path, directory: Path, change: Callable[[Frame], Frame] = lambda frame: frame) -> dict[str, Any]:
+def judged(path: Path, change: Callable[[Frame], Frame] = lambda frame: frame) -> dict[str, Any]:
     """What is said of a recording, each frame of which is changed."""
     summary = Totals("http://lab/")
-    with Session(unpack(path, directory)) as session:
-        for snapshot in snapshots(change(frame) for frame in session.frames()):
-            summary.add(snapshot)
-        assert session.damage == []
+    for snapshot in snapshots(map(change, kept_frames(path))):
+        summary.add(snapshot)
     return summary.as_json()
 
 
 @ALL
-def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
-    figures = judged(path, tmp_path)
+def test_names_the_limit_that_was_proven(path: Path) -> None:
+    figures = judged(path)
     assert figures["verdict"]["bottleneck"] == limit_of(path), figures["timeline"]
     assert len(figures["timeline"]) <= CHANGES
 
@@ -55,9 +52,9 @@ def test_names_the_limit_that_was_proven(path: Path, tmp_path: Path) -> None:
         ("none-an-unrelated-busy-disk", "apache-workers", 320),
     ],
 )
-def test_predicts_the_next_limit(name: str, resource: str, rps: float, tmp_path: Path) -> None:
+def test_predicts_the_next_limit(name: str, resource: str, rps: float) -> None:
     """In some of these recordings other work fills half of the machine."""
-    found = judged(next(path for path in RECORDINGS if path.name.startswith(name)), tmp_path)["forecast"]
+    found = judged(next(path for path in RECORDINGS if path.name.startswith(name)))["forecast"]
     assert found["resource"] == resource
     assert found["rps"] == pytest.approx(rps, rel=0.1)
     assert found["low"] <= rps <= found["high"]
@@ -65,10 +62,10 @@ def test_predicts_the_next_limit(name: str, resource: str, rps: float, tmp_path:
 
 @pytest.mark.parametrize("stolen", [5, 15, 30])
 @ALL
-def test_names_it_too_where_the_hypervisor_steals(path: Path, stolen: int, tmp_path: Path) -> None:
+def test_names_it_too_where_the_hypervisor_steals(path: Path, stolen: int) -> None:
     """Or says ``steal``, where that takes what a machine without any idle time needs."""
     thieves = Thieves(stolen / 100)
-    figures = judged(path, tmp_path, thieves.steal)
+    figures = judged(path, thieves.steal)
     named, expected = figures["verdict"]["bottleneck"], limit_of(path)
     taken = named == "steal" and stolen > STEAL_PCT and thieves.needed()
     assert named == expected or taken, figures["timeline"]
