@@ -20,7 +20,7 @@ import time
 from collections.abc import Generator, Iterable
 from pathlib import Path
 
-from collectors.host import HostCollector, far_machine
+from collectors.host import HostCollector, remote_machine
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.php_fpm import FpmFactory
@@ -131,7 +131,7 @@ def _script(file: Path, text: str) -> None:
 async def _watch(sshd: Sshd) -> HostCollector:
     transport = SshTransport(f"ssh://{sshd.alias}", ssh=("ssh", "-F", str(sshd.config)))
     await transport.connect()
-    host = HostCollector("web1", "target", far_machine(transport), find_servers=False)
+    host = HostCollector("web1", "target", remote_machine(transport), find_servers=False)
     await host.start(1.0)
     return host
 

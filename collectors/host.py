@@ -141,5 +141,5 @@ def local_machine(*, through_psutil: bool = False) -> Machine:
     return PsutilMachine(KINDS)
 
 
-def far_machine(transport: Transport) -> Machine:
+def remote_machine(transport: Transport) -> Machine:
     return LinuxMachine(transport, KINDS)

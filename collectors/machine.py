@@ -1,4 +1,4 @@
-"""A machine near or far: how its files and pages are read, and how it is sampled."""
+"""A machine local or remote: how its files and pages are read, and how it is sampled."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -23,6 +23,7 @@ from collectors.transport.exchange import StatusClient, exchange, itself
 from collectors.transport.local import text_of
 from loadtop import model
 from loadtop.i18n import Message
+from loadtop.model.places import LOCAL
 
 _STATES = {
     "running": "R",
@@ -90,7 +91,7 @@ class PsutilMachine:
         if self._facts is None:
             self._facts = model.HostFacts(
                 hostname=socket.gethostname(),
-                source="local",
+                source=LOCAL,
                 system=platform.system(),
                 kernel=platform.release(),
                 cores=psutil.cpu_count() or 1,

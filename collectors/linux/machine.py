@@ -1,4 +1,4 @@
-"""A Linux machine, near or far: samples parsed from the texts of its /proc."""
+"""A Linux machine, local or remote: samples parsed from the texts of its /proc."""
 
 import asyncio
 import time

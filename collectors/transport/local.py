@@ -25,6 +25,7 @@ from collectors.transport import files as file_system
 from collectors.transport import rtnetlink, sock_diag, unix_diag
 from collectors.transport.exchange import StatusClient, exchange, itself
 from collectors.transport.tcp_clocks import TcpClocks
+from loadtop.model.places import LOCAL
 
 _STAT_BYTES = 4096
 _NEW_THREADS = 500  # that are read of a process before it is known how many it has: anyone can start thousands
@@ -37,7 +38,7 @@ class LocalTransport:
         self._root = root
         self._own = frozenset((os.getpid(),))
         self._page_kb = os.sysconf("SC_PAGE_SIZE") // 1024
-        self.source = "local"
+        self.source = LOCAL
         self._reader = ThreadPoolExecutor(1, "loadtop-proc")
         self._pss_reader = ThreadPoolExecutor(1, "loadtop-pss")
         self._pss: Future[dict[int, str | Missing]] | None = None

@@ -9,14 +9,14 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import DONE, UNREACHABLE, UnreachableError
-from loadtop.cli.hosts import connect_far, watched_hosts
+from loadtop.cli.hosts import connect_remote, watched_hosts
 from loadtop.cli.options.command_line import checked
-from loadtop.cli.options.option import HERE
 from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import check_writable, write_json
 from loadtop.generator.limits import local_ports
 from loadtop.i18n import Message, Text, Translatable, pad, plain, rendered, tr, width
 from loadtop.model import Cause, HostSample
+from loadtop.model.places import HERE
 from loadtop.model.secrets import blanked, place_without_secrets
 from loadtop.reports.doctor import PANELS, SCHEMA, Health, Report, examine, generator
 from loadtop.reports.text import wrapped
@@ -57,7 +57,7 @@ async def _examine_all(options: Options) -> list[Report]:
             alone = copy(options)
             alone.hosts = [(name, place)]
             try:
-                examinations.append(_examine(alone, await connect_far(alone, closing)))
+                examinations.append(_examine(alone, await connect_remote(alone, closing)))
             except UnreachableError as error:
                 if not isinstance(error.__cause__, TransportError):
                     raise
@@ -65,9 +65,9 @@ async def _examine_all(options: Options) -> list[Report]:
         return await asyncio.gather(*examinations)
 
 
-async def _examine(options: Options, far: "dict[str, ShellTransport]") -> Report:
+async def _examine(options: Options, remote: "dict[str, ShellTransport]") -> Report:
     ((name, place),) = options.hosts
-    (host,) = await asyncio.to_thread(watched_hosts, options, None, None, far)
+    (host,) = await asyncio.to_thread(watched_hosts, options, None, None, remote)
     await host.start(INTERVAL_S)
     try:
         sample: HostSample | None = None

@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from loadtop.cli.exit_codes import UnreachableError
-from loadtop.cli.options.option import EXEC, HERE
 from loadtop.cli.options.table import Options
 from loadtop.i18n import Message
+from loadtop.model.places import EXEC, HERE, LOCAL
 
 if TYPE_CHECKING:
     from collectors.transport.shell.transport import ShellTransport
@@ -22,7 +22,7 @@ def _role(*, serves: bool, generates: bool) -> str:
     return "+".join(part for part, applies in parts.items() if applies) or "other"
 
 
-async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, ShellTransport]":
+async def connect_remote(options: Options, closing: AsyncExitStack) -> "dict[str, ShellTransport]":
     """Connect to the remote hosts until ``closing`` ends; returns the connections by name. Raises UnreachableError."""
     places = {name: place for name, place in options.hosts if place not in HERE}
     if not places:
@@ -31,38 +31,38 @@ async def connect_far(options: Options, closing: AsyncExitStack) -> "dict[str, S
     from collectors.transport.exec.transport import ExecTransport
     from collectors.transport.ssh.transport import SshTransport
 
-    far: dict[str, ShellTransport] = {
+    remote: dict[str, ShellTransport] = {
         name: ExecTransport(place) if place.startswith(EXEC) else SshTransport(place) for name, place in places.items()
     }
 
     async def disconnect() -> None:
-        await asyncio.gather(*(transport.close() for transport in far.values()))
+        await asyncio.gather(*(transport.close() for transport in remote.values()))
 
     closing.push_async_callback(disconnect)
-    outcomes = await asyncio.gather(*(transport.connect() for transport in far.values()), return_exceptions=True)
-    for name, outcome in zip(far, outcomes, strict=True):
+    outcomes = await asyncio.gather(*(transport.connect() for transport in remote.values()), return_exceptions=True)
+    for name, outcome in zip(remote, outcomes, strict=True):
         if isinstance(outcome, TransportError):
             raise UnreachableError(Message("--host {name}: {reason}", name=name, reason=outcome.message)) from outcome
         if isinstance(outcome, BaseException):
             raise outcome
-    return far
+    return remote
 
 
 def watched_hosts(
-    options: Options, plan: "Plan | None", status: str | None, far: "dict[str, ShellTransport]"
+    options: Options, plan: "Plan | None", status: str | None, remote: "dict[str, ShellTransport]"
 ) -> Sequence[Any]:
     """The hosts to watch. Blocks while names are looked up and libraries load: call it in a thread."""
-    from collectors.host import HostCollector, far_machine, local_machine
+    from collectors.host import HostCollector, local_machine, remote_machine
 
-    near, served = _served(plan, far)
-    from_here = options.engine == "builtin" or any(place == "local" for _, place in options.generators)
+    near, served = _served(plan, remote)
+    from_here = options.engine == "builtin" or any(place == LOCAL for _, place in options.generators)
     here = _role(serves=plan is None or bool(near), generates=plan is not None and from_here)
     hosts: list[Any] = []
     for name, place in options.hosts:
         urls = options.status_urls.get(name, {})
-        if name in far:
+        if name in remote:
             role = _role(serves=plan is None or name in served, generates=name in options.load_hosts)
-            machine = far_machine(far[name])
+            machine = remote_machine(remote[name])
             hosts.append(HostCollector(name, role, machine, status_urls=urls, target_urls=served.get(name, [])))
             continue
         if status is not None:
@@ -85,7 +85,7 @@ def watched_hosts(
     return hosts
 
 
-def _served(plan: "Plan | None", far: "dict[str, ShellTransport]") -> tuple[list[str], dict[str, list[str]]]:
+def _served(plan: "Plan | None", remote: "dict[str, ShellTransport]") -> tuple[list[str], dict[str, list[str]]]:
     """The requested URLs that this machine serves, one per port, and those that each remote host serves. A URL that
     leads to a remote host belongs to it, even if this machine has the same address. One that leads to none of them may
     arrive at any of those containers whose ports are published; which of their own ports that is cannot be known."""
@@ -95,7 +95,7 @@ def _served(plan: "Plan | None", far: "dict[str, ShellTransport]") -> tuple[list
     for target in () if plan is None else plan.targets:
         urls.setdefault(target.origin.host, {}).setdefault(target.origin.port, target.url)
     addresses = (
-        {name: frozenset[str]().union(*map(_addresses, transport.names)) for name, transport in far.items()}
+        {name: frozenset[str]().union(*map(_addresses, transport.names)) for name, transport in remote.items()}
         if urls
         else {}
     )
@@ -105,7 +105,7 @@ def _served(plan: "Plan | None", far: "dict[str, ShellTransport]") -> tuple[list
         for name in names:
             served.setdefault(name, []).extend(its.values())
         if not names:
-            for name, transport in far.items():
+            for name, transport in remote.items():
                 if transport.published:
                     served.setdefault(name, [])
         if not names and _is_here(host):

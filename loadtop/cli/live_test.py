@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from loadtop import __version__
 from loadtop.cli.display import show, with_screen
 from loadtop.cli.exit_codes import DONE, FAILED_IF, INVALID, UNREACHABLE, FileError, UnreachableError, UsageError
-from loadtop.cli.hosts import connect_far, watched_hosts
+from loadtop.cli.hosts import connect_remote, watched_hosts
 from loadtop.cli.load import Load, safe_words
 from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import HdrFile, append_job_summary, write_json, write_junit, write_page
@@ -91,7 +91,7 @@ class LiveTest:
         options = self.options
         self._baseline = self._read_baseline()
         async with AsyncExitStack() as closing:
-            far = await connect_far(options, closing)
+            remote = await connect_remote(options, closing)
             name = self._title if self._url is None else Target.parse(self._url).origin.host
             name = name if self._program is None else self._program.name
             recorder = self._recorder = self._begin_recording(name)
@@ -125,7 +125,7 @@ class LiveTest:
                 ready = Monitor(
                     self._title if self._program is not None else load.url or self._title,
                     load.source,
-                    await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, far),
+                    await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, remote),
                     interval_s=options.interval,
                     sinks=[*sinks, self.totals.add, self._watchdog.add, *self.sinks],
                     until_load_ends=load.source is not None and not with_screen(options),

@@ -21,7 +21,7 @@ from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import LineSplitter
 from loadtop.generator.plan import Plan, PlanError, total
 from loadtop.i18n import Message, MessageError, verbatim
-from loadtop.model import EngineWorker, LoadSample, LoadState
+from loadtop.model import EngineWorker, LoadSample, LoadState, places
 from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.heartbeat import send_heartbeats
@@ -54,10 +54,10 @@ class Machine:
 
     @property
     def remote(self) -> bool:
-        return self.place != "local"
+        return self.place != places.LOCAL
 
 
-LOCAL = Machine("this machine", "local")
+LOCAL = Machine("this machine", places.LOCAL)
 
 
 class EngineProcess:

@@ -15,6 +15,7 @@ from typing import Any, cast, get_args, get_type_hints
 from loadtop.i18n import Message
 from loadtop.i18n.outside import MAX_TEXT
 from loadtop.model.machine import Disk, Network, Process
+from loadtop.model.places import EXEC
 
 BLANK = "***"
 
@@ -48,7 +49,7 @@ _HARMLESS_HEADER = re.compile(
 )
 """Headers whose value may be written down. That of any other may be a key that only its server knows by that name."""
 
-_COMMAND = re.compile(r"(?:[^=\s]{1,64}=)?exec:")
+_COMMAND = re.compile(rf"(?:[^=\s]{{1,64}}=)?{EXEC}")
 _WORD = re.compile(rf"\S{{1,{MAX_TEXT}}}")
 _USER = re.compile(rf"//([^/?#@:]{{0,{MAX_TEXT}}})")
 _PORT = re.compile(r":\d{0,20}(?:[/?#]|$)")

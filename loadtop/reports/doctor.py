@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from loadtop.analysis.statistic import Json
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
 from loadtop.model import OTHER, Cause, HostSample, Outcome, State
+from loadtop.model.places import EXEC, LOCAL
 from loadtop.servers.kind import Lack
 from loadtop.servers.registry import KINDS, PROCESS_GROUPS
 
@@ -97,9 +98,9 @@ def _fix(lack: Outcome | Lack, sample: HostSample) -> Text:
 
 def _root(host: str, source: str) -> Text:
     """How to watch a host as root."""
-    if source == "local":
+    if source == LOCAL:
         return "sudo loadtop ..."
-    if source.startswith("exec:"):
+    if source.startswith(EXEC):
         return Message("start that shell as root (docker exec -u root, sudo nsenter)")
     return f"--host {host}=ssh://root@{source.removeprefix('ssh://').rpartition('@')[2]}"
 

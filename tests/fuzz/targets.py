@@ -39,7 +39,7 @@ from collectors.postgresql import account as postgresql_account
 from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 from collectors.transport.exec.failures import explain as explain_command
-from collectors.transport.shell import far_clocks, frames
+from collectors.transport.shell import frames, remote_clocks
 from collectors.transport.ssh.failures import explain
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.totals.totals import Totals
@@ -158,10 +158,10 @@ def _includes(data: bytes) -> None:
         asyncio.run(read_config(files, ("/etc/0.conf",), include_of))
 
 
-def _far(data: bytes) -> None:
+def _remote(data: bytes) -> None:
     text, mark = data.decode("utf-8", "replace"), "mark"
     request = Request(tuple(map(Wanted, ("/proc/loadavg", "/proc/none", "/sys/block/", sockets.LISTENERS))))
-    for parse in (frames.parse_far, frames.parse_looked, frames.parse_pss, frames.parse_resolved):
+    for parse in (frames.parse_remote, frames.parse_looked, frames.parse_pss, frames.parse_resolved):
         with suppress(TransportError):
             parse(text)
     with suppress(TransportError):
@@ -344,7 +344,7 @@ TARGETS = (
     FuzzTarget("fpm-status", _texts(fpm.parse)),
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
-    FuzzTarget("far-clocks", _texts(far_clocks.parse), like=("proc/6.18/ss-tnieH",)),
+    FuzzTarget("far-clocks", _texts(remote_clocks.parse), like=("proc/6.18/ss-tnieH",)),
     FuzzTarget("blocking", _texts(blocking), like=("status/blocking.txt",)),
     FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
     FuzzTarget("postgresql", _texts(postgresql.parse, *_ACCOUNTS), like=("status/postgresql-15.txt",)),
@@ -355,7 +355,7 @@ TARGETS = (
     ),
     FuzzTarget("tc", _texts(queueing.parse_disciplines), like=("tc/*.txt",)),
     FuzzTarget("unix-streams", _texts(lambda text: parse_streams(text, 16)), like=("unix/*.txt",)),
-    FuzzTarget("far-shell", _far),
+    FuzzTarget("far-shell", _remote),
     FuzzTarget("configurations", _configurations),
     FuzzTarget("includes", _includes),
     FuzzTarget("engines", _engines, like=("engines/*.txt",)),

@@ -24,7 +24,7 @@ from collectors.parsing import MOST_DEVICES
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
-from collectors.transport.shell.frames import far_script
+from collectors.transport.shell.frames import remote_script
 from collectors.transport.sock_diag import listeners, open_sockets
 from collectors.transport.unix_diag import streams
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, Process, State
@@ -121,7 +121,7 @@ def test_listening_sockets_and_their_queues() -> None:
 
 def test_so_many_listening_sockets_are_reported_here_and_there() -> None:
     """Anyone can open 100,000 of them."""
-    perl = far_script("key").rpartition("perl -e '")[2].partition("'")[0]
+    perl = remote_script("key").rpartition("perl -e '")[2].partition("'")[0]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.ExitStack() as opened:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

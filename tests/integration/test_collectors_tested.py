@@ -11,7 +11,7 @@ from typing import Protocol
 import psutil
 import pytest
 
-from collectors.host import HostCollector, far_machine, local_machine
+from collectors.host import HostCollector, local_machine, remote_machine
 from loadtop.model import OTHER, HostSample
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.php_fpm.kind import PHP_FPM
@@ -38,7 +38,7 @@ async def watch(machine: Sshd, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
             if how == "far":
                 transport = machine.transport()
                 await transport.connect()
-                measured = far_machine(transport)
+                measured = remote_machine(transport)
             else:
                 measured = local_machine(through_psutil=how == "psutil")
             host = HostCollector("web1", "target", measured, target_urls=urls)

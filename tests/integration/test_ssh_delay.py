@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 
-from collectors.host import HostCollector, far_machine
+from collectors.host import HostCollector, remote_machine
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import HostSample
 from tests.servers.sshd import Sshd
@@ -74,7 +74,7 @@ async def delayed(port: int) -> AsyncGenerator[int]:
 async def followed(transport: SshTransport, interval_s: float, count: int) -> list[tuple[float, HostSample]]:
     """So many samples, each with the time at which it was there; without the first two, for which more is asked."""
     await transport.connect()
-    host = HostCollector("web1", "target", far_machine(transport), find_servers=False)
+    host = HostCollector("web1", "target", remote_machine(transport), find_servers=False)
     found: list[tuple[float, HostSample]] = []
     await host.start(interval_s)
     async with asyncio.timeout(30):

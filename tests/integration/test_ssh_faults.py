@@ -16,7 +16,7 @@ from typing import cast
 import pytest
 
 from collectors.errors import TransportError
-from collectors.host import HostCollector, far_machine
+from collectors.host import HostCollector, remote_machine
 from collectors.machine import Request, Wanted
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.ssh.transport import SshTransport
@@ -123,7 +123,7 @@ async def watched(server: Sshd) -> AsyncGenerator[HostCollector]:
     """It is sampled five times a second, and has been once."""
     transport = server.transport()
     await transport.connect()
-    host = HostCollector("web1", "target", far_machine(transport), find_servers=False)
+    host = HostCollector("web1", "target", remote_machine(transport), find_servers=False)
     await host.start(0.2)
     try:
         await until(lambda: host.latest()[0] is not None)

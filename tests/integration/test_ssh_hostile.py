@@ -210,7 +210,7 @@ async def test_nothing_is_left_where_this_machine_goes_silent(
     marked: Callable[..., Marked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str, perl: str
 ) -> None:
     """As by a power cut: the connection stands for hours. As long as there is a heartbeat, samples may be rare."""
-    monkeypatch.setattr(frames, "SILENCE_S", 2)
+    monkeypatch.setattr(frames, "LOOP_SILENCE_S", 2)
     for name, program in (("sh", shell), ("perl", perl)):
         (tmp_path / name).symlink_to(find_program(program, install=f"apt-get install {program}"))
     far = marked(f"PATH={tmp_path}:$PATH;")

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from collectors.errors import TransportError
-from collectors.host import HostCollector, far_machine
+from collectors.host import HostCollector, remote_machine
 from collectors.transport.ssh.transport import SshTransport
 from tests.loads.program import started, wait_until
 from tests.servers.sshd import Sshd, SshdFactory, put_ssh
@@ -82,7 +82,7 @@ async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.Monkey
     monkeypatch.setattr("collectors.transport.shell.transport.PAUSES_S", (0.1, 0.2))
     transport = SshTransport("ssh://web1", ssh=("ssh", "-F", str(way.config)))
     await transport.connect()
-    host = HostCollector("web1", "target", far_machine(transport), find_servers=False)
+    host = HostCollector("web1", "target", remote_machine(transport), find_servers=False)
     await host.start(0.3)
     first = await until(host, lambda sample: bool(sample.processes))
     assert first.facts.source == "ssh://web1"

@@ -133,7 +133,7 @@ def test_holds_the_three_packages_what_belongs_to_share_and_nothing_else(wheel: 
         "loadtop/engines/locust/locustfile.txt",
         "loadtop/engines/run_process.sh",
         "loadtop/engines/jmeter/jmeter.sh",
-        "loadtop/analysis/experiment/far_command.sh",
+        "loadtop/analysis/experiment/remote_command.sh",
     } <= set(names)
     tracked = {
         str(path.relative_to(ROOT)) for top in ("loadtop", "collectors", "tui") for path in (ROOT / top).rglob("*.py")

@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from collectors.host import HostCollector, far_machine, local_machine
+from collectors.host import HostCollector, local_machine, remote_machine
 from collectors.transport.shell.transport import ShellTransport
 from loadtop.model import HostSample
 
@@ -24,11 +24,11 @@ async def watching() -> AsyncGenerator[Watch]:
     async with contextlib.AsyncExitStack() as opened:
 
         async def start(
-            far: ShellTransport | None = None, role: str = "target+generator", **options: Any
+            remote: ShellTransport | None = None, role: str = "target+generator", **options: Any
         ) -> HostCollector:
-            if far is not None:
-                await far.connect()
-                host = HostCollector("web1", "target", far_machine(far), **options)
+            if remote is not None:
+                await remote.connect()
+                host = HostCollector("web1", "target", remote_machine(remote), **options)
             else:
                 host = HostCollector("local", role, local_machine(), **options)
             opened.push_async_callback(host.close)

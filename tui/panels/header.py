@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from loadtop.i18n import Text, clock, tr
 from loadtop.model import LoadSample, LoadState
+from loadtop.model.places import LOCAL
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, clip, clip_middle, length, line, message_text, safe, spread, width
@@ -121,7 +122,7 @@ def _host(view: View, glyphs: Glyphs, *, details: bool) -> Line:
         spans.append(Span(tr(" stale"), Role.WARN))
     elif details and host.sample is not None:
         source = host.sample.facts.source
-        how = tr("local") if source == "local" else safe(source.partition(":")[0])  # ssh, exec
+        how = tr("local") if source == LOCAL else safe(source.partition(":")[0])  # ssh, exec
         took = milliseconds(1000 * host.sample.took_s, 3)
         spans.append(Span(f" {how if how != host.name else ''} {took} ms".replace("  ", " "), Role.DIM))
     if len(view.hosts) > 1:

@@ -86,7 +86,7 @@ _SAID = tuple(("|".join(patterns), reason) for patterns, reason in _WORDS)
 
 
 def explain(argv: Sequence[str], messages: Sequence[str], status: int | None, printed: str = "") -> TransportError:
-    """``messages`` is what the command said, ``status`` its exit code, ``printed`` what the far side printed last."""
+    """``messages`` is what the command said, ``status`` its exit code, ``printed`` what it printed there last."""
     said = "\n".join((*messages, printed))
     for pattern, reason in _SAID:
         if re.search(pattern, said):

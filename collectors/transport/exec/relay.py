@@ -1,8 +1,8 @@
 """Sockets here that lead to servers of a machine, each connection through a command beside the one that reads it.
 
-At the far end of each is a relay (``relay.sh``), which carries one connection after the other: to start a command in a
-container for each status page would cost more than everything that is measured. Every connection ends with a mark that
-the server cannot know.
+At the remote end of each is a relay (``relay.sh``), which carries one connection after the other: to start a command
+in a container for each status page would cost more than everything that is measured. Every connection ends with a mark
+that the server cannot know.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from collectors.transport.exec.start import first_line, sent, start_command, sta
 from collectors.transport.shell.frames import bare, cut_out
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import CHUNK, CONNECT_S, ShellLine
-from collectors.transport.shell.pages import NO_SHELL, FarPages
+from collectors.transport.shell.pages import NO_SHELL, RemotePages
 from loadtop.i18n import Message, verbatim
 
 _ENDING_S = 1.0
@@ -33,7 +33,7 @@ _LEAVING_S = 0.2
 _HERE = Path(__file__).parent
 
 
-class RelayedPages(FarPages):
+class RelayedPages(RemotePages):
     """``argv`` is the command that starts a shell there."""
 
     def __init__(self, line: ShellLine, argv: Sequence[str]) -> None:
@@ -94,7 +94,7 @@ class RelayedPages(FarPages):
 
 
 class _Relay:
-    """A command with a relay at its far end."""
+    """A command with a relay at its remote end."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class _Relay:
             await ended(sending)
 
     async def _send(self, reader: asyncio.StreamReader) -> None:
-        """Pass on what the client sends. Where it leaves first, which the far side would not hear of, all is ended."""
+        """Pass on what the client sends. Where it leaves first, of which the remote side does not hear, end all."""
         with contextlib.suppress(OSError):
             while chunk := await reader.read(CHUNK):
                 self._stdin.write(chunk)

@@ -1,4 +1,4 @@
-"""Starts the user's command, and in the shell at its far end a script of ours."""
+"""Starts the user's command, and in the shell at its remote end a script of ours."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from collectors.errors import TransportError
 from collectors.parsing import count_or_none
-from collectors.transport.shell.frames import SILENCE_S
+from collectors.transport.shell.frames import LOOP_SILENCE_S
 from collectors.transport.shell.line import FRAME_BYTES
 
 TERMINAL = "terminal"
@@ -57,4 +57,4 @@ def started(frame: str) -> tuple[int, int]:
     pid = count_or_none(word)
     if not pid:
         raise TransportError("no connection")
-    return pid, TERMINAL_SILENCE_S if terminal == TERMINAL else SILENCE_S
+    return pid, TERMINAL_SILENCE_S if terminal == TERMINAL else LOOP_SILENCE_S

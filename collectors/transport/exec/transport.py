@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import shlex
 from collections.abc import Sequence
 
 from collectors.errors import TransportError
@@ -16,11 +15,10 @@ from collectors.transport.files import read
 from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import CONNECT_S, ShellLine
-from collectors.transport.shell.pages import FarPages
+from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.transport import ShellTransport
+from loadtop.model.places import exec_command
 from loadtop.model.secrets import place_without_secrets
-
-PREFIX = "exec:"
 
 
 class ExecTransport(ShellTransport):
@@ -29,7 +27,7 @@ class ExecTransport(ShellTransport):
 
     def __init__(self, place: str) -> None:
         super().__init__(place_without_secrets(place))
-        self._argv = tuple(shlex.split(place.removeprefix(PREFIX)))
+        self._argv = tuple(exec_command(place))
 
     async def connect(self) -> None:
         await super().connect()
@@ -43,7 +41,7 @@ class ExecTransport(ShellTransport):
         if self.published:  # its loopback is another
             self.names -= {"127.0.0.1", "::1"}
 
-    async def start(self) -> tuple[ShellLine, FarPages]:
+    async def start(self) -> tuple[ShellLine, RemotePages]:
         directory = SocketDirectory()
         try:
             process = await start_command(self._argv)
@@ -64,7 +62,7 @@ class ExecTransport(ShellTransport):
         except BaseException:
             await line.close()
             raise
-        line.run(sent(frames.far_script(secrets.token_hex(8), silence_s)), silence_s)
+        line.run(sent(frames.remote_script(secrets.token_hex(8), silence_s)), silence_s)
         return line, RelayedPages(line, self._argv)
 
     def _why(self, messages: Sequence[str], status: int | None, printed: str) -> TransportError:

@@ -19,12 +19,12 @@ from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAI
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
-from collectors.transport.shell.far_clocks import CLOCK_BYTES
+from collectors.transport.shell.remote_clocks import CLOCK_BYTES
 
 UPTIME = "/proc/uptime"
 _HERE = Path(__file__).parent
-SILENCE_S = 60
-"""So long a far loop hears nothing until it ends, if not told otherwise."""
+LOOP_SILENCE_S = 60
+"""So long a remote loop hears nothing until it ends, if not told otherwise."""
 
 NO_QUEUES = "accept queues cannot be asked for there"
 _MADE = (QDISCS, CLOCKS, STREAMS.path)  # texts that are made there
@@ -46,7 +46,7 @@ _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
 
-def far_script(key: str, silence_s: int = SILENCE_S) -> str:
+def remote_script(key: str, silence_s: int = LOOP_SILENCE_S) -> str:
     """The loop as it is sent: without comments, with the word that orders to its awk begin with, and with the time
     without orders after which it ends."""
     read = bare(_HERE / "read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
@@ -70,7 +70,7 @@ def bare(script: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Far:
+class RemoteShell:
     """The remote shell: its pid, the page size in kB, and the program that reads the accept queues on that machine:
     ``perl`` (cheap, and for open sockets too), ``ss`` (expensive), or none."""
 
@@ -95,7 +95,7 @@ class Kept:
 
     def keep(self, name: str, text: str, asked: Mapping[str, int]) -> frozenset[int]:
         """Keep a file that was ``asked`` for, up to its limit, or the ``stat`` of a process that exists: returns which.
-        Nothing else stays here, whatever the far side sends."""
+        Nothing else stays here, whatever the remote side sends."""
         process = _STAT.fullmatch(name)
         pid = count_or_none(process[1]) if process else None
         if name in asked:
@@ -131,7 +131,7 @@ class _Sorted:
 
 
 class Orders:
-    """Turns requests into lines. Remembers what the far side keeps, so that only what is new is sent."""
+    """Turns requests into lines. Remembers what the remote side keeps, so that only what is new is sent."""
 
     def __init__(self) -> None:
         self._sorted = _Sorted()
@@ -226,7 +226,7 @@ def second_look(paths: Iterable[str], mark: str) -> str:
     return f"m {mark}\nh {LIMIT_BYTES} /dev/null {' '.join(paths)}\nm {mark}.\n"
 
 
-def parse_far(answer: str) -> Far:
+def parse_remote(answer: str) -> RemoteShell:
     pid, page, *programs = [*answer.split(), "", ""]
     shell = count_or_none(pid, _MOST_PID)
     if shell is None:
@@ -234,7 +234,7 @@ def parse_far(answer: str) -> Far:
     bytes_of_page = count_or_none(page) or 0
     told = [word.rpartition("/")[2] for word in programs]
     queues = next((name for name in ("perl", "ss") if name in told), "")
-    return Far(shell, (bytes_of_page if bytes_of_page in _PAGE_BYTES else _USUAL_PAGE) // 1024, queues)
+    return RemoteShell(shell, (bytes_of_page if bytes_of_page in _PAGE_BYTES else _USUAL_PAGE) // 1024, queues)
 
 
 def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Reading, list[str]]:

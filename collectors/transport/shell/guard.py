@@ -2,7 +2,7 @@
 
 One process beside this one (:mod:`collectors.transport.shell.guard_process`) knows every ssh or other command and the
 directory of its sockets, and hears from this program four times a second. Where it does not, it ends each of them: the
-far shell then ends with its input. Where this program is gone, it removes the directories too, which ssh does not.
+remote shell then ends with its input. Where this program is gone, it removes the directories too, which ssh does not.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from pathlib import Path
 from collectors.background import guarded
 from loadtop.i18n import Message
 
-SILENCE_S = 1.8  # after which this program counts as hung: it is late by half a second on a busy machine
+HUNG_S = 1.8  # without a word from it, this program counts as hung: it is late by half a second on a busy machine
 _BEAT_S = 0.25
 _END_S = 1.0
 _PROCESS = str(Path(__file__).with_name("guard_process.py"))
@@ -88,7 +88,7 @@ class _Guard:
 def _start() -> "subprocess.Popen[bytes] | None":
     try:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", _PROCESS, str(SILENCE_S)],
+            [sys.executable, "-I", "-S", _PROCESS, str(HUNG_S)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
-"""Ends the connections of loadtop where it dies, hangs or is stopped: ``python -I -S guard_process.py SILENCE_S``.
+"""Ends the connections of loadtop where it dies, hangs or is stopped: ``python -I -S guard_process.py HUNG_S``.
 
 Lines on standard input: ``GROUP DIRECTORY`` is a connection, the group of processes of its ssh (0 as long as there is
 none) and the directory of its sockets; ``- DIRECTORY`` is one that was closed; an empty line says that loadtop lives.
-When nothing comes for SILENCE_S, the groups are killed. When the input ends, the directories are removed too.
+When nothing comes for HUNG_S, the groups are killed. When the input ends, the directories are removed too.
 """
 
 import os

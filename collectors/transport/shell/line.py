@@ -1,4 +1,4 @@
-"""One connection: a process that leads to a remote host, and the shell loop at its far end."""
+"""One connection: a process that leads to a remote host, and the shell loop at its remote end."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
 from loadtop.i18n import Message
 
-FRAME_BYTES = 8 << 20  # no frame is longer; a far side that prints more without end is disconnected
+FRAME_BYTES = 8 << 20  # no frame is longer; a remote side that prints more without end is disconnected
 CONNECT_S = 20.0
 CHUNK = 65536
 _LINE_BYTES = 2000
@@ -23,7 +23,7 @@ _MOST_BYTES, _MOST_LINES = 1 << 20, 50_000
 _ENDING_S = 1.0
 
 Explain = Callable[[Sequence[str], int | None, str], TransportError]
-"""Says why a connection ended, from the messages of its process, its exit status and what the far side printed last."""
+"""Says why a connection ended, from the messages of its process, its exit status and what was printed there last."""
 
 
 class ShellLine:
@@ -48,7 +48,7 @@ class ShellLine:
         self.refusal = ""
         self._noted = 0
         self._endless = False
-        self._silence_s = frames.SILENCE_S
+        self._silence_s = frames.LOOP_SILENCE_S
         self._alive = asyncio.get_running_loop().call_later(self._silence_s / 4, self._keep_alive)
         directory.opened_by(process.pid)
 
@@ -63,14 +63,14 @@ class ShellLine:
             stdin.write(orders.encode())
 
     def run(self, script: str, silence_s: int) -> None:
-        """Have the far loop run, which ends where it hears nothing for so long."""
+        """Have the remote loop run, which ends where it hears nothing for so long."""
         self._silence_s = silence_s
         self.send(script)
         self._alive.cancel()
         self._keep_alive()
 
     def _keep_alive(self) -> None:
-        """Send an empty order from time to time, however rarely samples are taken: the far loop ends without any."""
+        """Send an empty order from time to time, however rarely samples are taken: the remote loop ends without any."""
         self.send("\n")
         self._alive = asyncio.get_running_loop().call_later(self._silence_s / 4, self._keep_alive)
 
@@ -106,7 +106,7 @@ class ShellLine:
         return texts
 
     async def close(self) -> None:
-        """End the far shell by the end of its input, then the process that leads there, surely."""
+        """End the remote shell by the end of its input, then the process that leads there, surely."""
         try:
             await self._end()
         finally:

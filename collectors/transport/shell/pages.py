@@ -37,7 +37,7 @@ _REFUSALS = {
 }
 
 
-class FarPages(ABC):
+class RemotePages(ABC):
     """``line`` notes as its ``refusal`` why a connection through one of the ``sockets`` did not reach its server.
     ``pids`` are processes there that carry connections and descend from no other of loadtop's."""
 

@@ -16,13 +16,13 @@ from collectors.linux.peers import CLOCKS
 from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
-from collectors.transport.shell.far_clocks import FarClocks
-from collectors.transport.shell.frames import Far, Kept, Orders
+from collectors.transport.shell.frames import Kept, Orders, RemoteShell
 from collectors.transport.shell.line import CONNECT_S, ShellLine
-from collectors.transport.shell.pages import FarPages
+from collectors.transport.shell.pages import RemotePages
+from collectors.transport.shell.remote_clocks import RemoteClocks
 from loadtop.i18n import Message
 
-SILENCE_S = 30.0  # then a far shell is given up. OpenSSH itself finds out within 15 s that a line is dead
+ANSWER_S = 30.0  # a shell that takes longer is given up; OpenSSH itself finds out within 15 s that a line is dead
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 SOCKETS_EVERY_S = 10.0
 """Accept queues are read that often where no perl can ask the kernel for them: to start ``ss``, or to walk the kernel's
@@ -43,14 +43,14 @@ class ShellTransport(ABC):
         self.names: frozenset[str] = frozenset()
         self.published = False
         self._line: ShellLine | None = None
-        self._pages: FarPages | None = None
-        self._far = Far(0, 4, "")
+        self._pages: RemotePages | None = None
+        self._remote = RemoteShell(0, 4, "")
         self._orders = Orders()
         self._kept = Kept()
         self._heard = True
         self._sockets: dict[str, str | Missing] = {}
         self._sockets_at = 0.0
-        self._clocks = FarClocks()
+        self._clocks = RemoteClocks()
         self._pss_wanted: list[int] = []
         self._turn = 0
         self._problem: Message | None = None
@@ -59,7 +59,7 @@ class ShellTransport(ABC):
         self._lost = ""
 
     @abstractmethod
-    async def start(self) -> tuple[ShellLine, FarPages]:
+    async def start(self) -> tuple[ShellLine, RemotePages]:
         """Start the loop there, and what brings pages from there. Raises :class:`TransportError`."""
 
     async def connect(self) -> None:
@@ -81,10 +81,10 @@ class ShellTransport(ABC):
             raise await self._lose(error.message) from None
         self._failures = 0
         self._keep_sockets(request, files, fresh=sockets)
-        if CLOCKS in files and self._far.queues == "ss":
+        if CLOCKS in files and self._remote.queues == "ss":
             files[CLOCKS] = self._clocks.add(files[CLOCKS] if clocks else None)
         pages = frozenset[int]() if self._pages is None else self._pages.pids
-        own, page_kb = pages | {self._far.pid}, self._far.page_kb
+        own, page_kb = pages | {self._remote.pid}, self._remote.page_kb
         if not request.processes:
             return replace(reading, files=files, page_kb=page_kb, own=own)
         self._ask_pss(line, request)
@@ -119,12 +119,12 @@ class ShellTransport(ABC):
     ) -> tuple[Reading, list[str]]:
         """One frame. After one that was not read to its end (a cancelled reading), everything is sent again."""
         mark = line.next_mark()
-        queues = self._far.queues
+        queues = self._remote.queues
         orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=queues, clocks=clocks)
         if not self._heard:
             orders = f"n\n{orders}"
         self._heard = False
-        frame = await line.exchange(orders, mark, SILENCE_S)
+        frame = await line.exchange(orders, mark, ANSWER_S)
         found = frames.parse_frame(frame, mark, request, self._kept)
         self._heard = True
         return found
@@ -132,7 +132,7 @@ class ShellTransport(ABC):
     async def _explain(self, line: ShellLine, paths: Sequence[str]) -> dict[str, str | Missing]:
         """Look again at files that awk could not read, because it does not tell why."""
         mark = line.next_mark()
-        frame = await line.exchange(frames.second_look(paths, mark), mark, SILENCE_S)
+        frame = await line.exchange(frames.second_look(paths, mark), mark, ANSWER_S)
         found = frames.parse_looked(frame)
         told = {path: found.get(path, Missing("cannot be read")) for path in paths}
         self._kept.instead |= told
@@ -145,11 +145,11 @@ class ShellTransport(ABC):
             unfinished.push_async_callback(line.close)
             mark = line.next_mark()
             answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience_s)
-            self._far = frames.parse_far(answer)
+            self._remote = frames.parse_remote(answer)
             unfinished.pop_all()
         self._line, self._pages = line, pages
         self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
-        self._sockets, self._sockets_at, self._clocks = {}, 0.0, FarClocks()
+        self._sockets, self._sockets_at, self._clocks = {}, 0.0, RemoteClocks()
         self._problem = None
         return line
 
@@ -183,7 +183,7 @@ class ShellTransport(ABC):
         wanted = [file.path for file in request.files if file.path in _SOCKETS]
         if not request.processes or not wanted:
             return False
-        if self._far.queues == "perl" or any(path not in self._sockets for path in wanted):
+        if self._remote.queues == "perl" or any(path not in self._sockets for path in wanted):
             return True
         return time.monotonic() - self._sockets_at >= SOCKETS_EVERY_S - 0.1
 
@@ -195,8 +195,8 @@ class ShellTransport(ABC):
         if fresh:
             self._sockets_at = time.monotonic()
             self._sockets = {path: files[path] for path in wanted}
-            if self._far.queues == "perl" and isinstance(files.get(LISTENERS), Missing):
-                self._far, self._sockets_at = replace(self._far, queues="ss"), -SOCKETS_EVERY_S
+            if self._remote.queues == "perl" and isinstance(files.get(LISTENERS), Missing):
+                self._remote, self._sockets_at = replace(self._remote, queues="ss"), -SOCKETS_EVERY_S
         else:
             files.update({path: self._sockets[path] for path in wanted if path in self._sockets})
 

@@ -17,7 +17,7 @@ from loadtop.i18n import Message
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]{1,4096})\)")
 _JUMP = "UNKNOWN port 65535"  # how ssh names the other end where a ProxyJump leads there
 
-_PLAIN = (  # what ssh or the far shell says, as regular expressions, and what that means
+_PLAIN = (  # what ssh or the remote shell says, as regular expressions, and what that means
     (
         "Could not resolve hostname",
         Message("unknown host name: check it, or set HostName in ~/.ssh/config"),
@@ -61,7 +61,7 @@ def command_for(place: str) -> str:
 def explain(
     place: str, messages: Sequence[str], status: int | None, printed: str = "", host_key: HostKey | None = None
 ) -> TransportError:
-    """``messages`` is what ssh said, ``status`` its exit code, ``printed`` what the far side printed last."""
+    """``messages`` is what ssh said, ``status`` its exit code, ``printed`` what the remote side printed last."""
     said = "\n".join(messages)
     ssh = command_for(place)
     if "HOST IDENTIFICATION HAS CHANGED" in said or "host key has just been changed" in said:

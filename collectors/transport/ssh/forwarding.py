@@ -5,11 +5,11 @@ import asyncio
 from collectors.errors import FetchError
 from collectors.parsing import on_one_line
 from collectors.transport.shell.line import ShellLine
-from collectors.transport.shell.pages import FarPages
+from collectors.transport.shell.pages import RemotePages
 from collectors.transport.ssh.connection import Control, run_ssh
 
 
-class Forwards(FarPages):
+class Forwards(RemotePages):
     """``ssh`` is the client's program, ``control`` the control socket of the connection."""
 
     def __init__(self, line: ShellLine, ssh: str, control: Control) -> None:

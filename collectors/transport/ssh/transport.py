@@ -11,7 +11,7 @@ from collectors.errors import TransportError
 from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import ShellLine
-from collectors.transport.shell.pages import FarPages
+from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.transport import ShellTransport
 from collectors.transport.ssh.connection import ASK_S, ASKING, Prompt, control_socket, start_ssh, terminal_prompt
 from collectors.transport.ssh.failures import explain
@@ -49,11 +49,11 @@ class SshTransport(ShellTransport):
                     finally:
                         self._prompt = None
 
-    async def start(self) -> tuple[ShellLine, FarPages]:
+    async def start(self) -> tuple[ShellLine, RemotePages]:
         with contextlib.ExitStack() as unfinished:  # also where the start is cancelled its directory goes
             directory = SocketDirectory()
             unfinished.callback(directory.remove)
-            script = frames.far_script(secrets.token_hex(8), frames.SILENCE_S)
+            script = frames.remote_script(secrets.token_hex(8), frames.LOOP_SILENCE_S)
             try:
                 control = await control_socket(self.source, self._ssh, directory.path)
                 process = await start_ssh(self.source, self._ssh, control, frames.bootstrap(script), self._prompt)

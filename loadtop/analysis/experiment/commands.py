@@ -12,13 +12,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.i18n import Message, MessageError
+from loadtop.model.places import HERE, exec_command
 from loadtop.model.secrets import place_without_secrets
 
 MOST_SHOWN = 4_000  # characters of the end of the output that are shown when a command fails
 MOST_LINES = 200  # in which the status of a server's answer must come
 
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})\b", re.ASCII)
-_FAR = (Path(__file__).parent / "far_command.sh").read_text(encoding="utf-8")
+_REMOTE = (Path(__file__).parent / "remote_command.sh").read_text(encoding="utf-8")
 
 
 class CommandError(MessageError):
@@ -29,21 +30,21 @@ class CommandError(MessageError):
         self.output = output
 
 
-def is_far(place: str | None) -> bool:
+def is_remote(place: str | None) -> bool:
     """Whether commands at a place run on another machine or in a container: not at ``None``, ``local`` and ``psutil``,
     but at ``ssh://[USER@]HOST[:PORT]`` and ``exec:COMMAND``."""
-    return place not in (None, "local", "psutil")
+    return place is not None and place not in HERE
 
 
 def command_line(command: str, place: str | None) -> list[str]:
-    """How a shell command is run at a place. A far one ends with its standard input."""
-    if place is None or not is_far(place):
+    """How a shell command is run at a place. A remote one ends with its standard input."""
+    if place is None or not is_remote(place):
         return ["sh", "-c", command]
-    if place.startswith("exec:"):  # the shell that its command starts takes ours
-        return [*shlex.split(place.removeprefix("exec:")), "-c", _FAR, "loadtop", command]
+    if shell := exec_command(place):  # it takes our command
+        return [*shell, "-c", _REMOTE, "loadtop", command]
     # Host keys are checked, and there is no prompt for a password.
-    far = shlex.join(["sh", "-c", _FAR, "loadtop", command])
-    return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, far]
+    remote = shlex.join(["sh", "-c", _REMOTE, "loadtop", command])
+    return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, remote]
 
 
 async def run_commands(commands: Sequence[str], *, place: str | None, directory: Path, seconds: float) -> None:
@@ -53,19 +54,19 @@ async def run_commands(commands: Sequence[str], *, place: str | None, directory:
     """
     for command in commands:
         with tempfile.TemporaryFile() as output:
-            message = await _run(command_line(command, place), output, is_far(place), directory, seconds)
+            message = await _run(command_line(command, place), output, is_remote(place), directory, seconds)
             if message is not None:
                 output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_SHOWN))
-                text = "'{command}' on {place} {message}" if is_far(place) else "'{command}' {message}"
+                text = "'{command}' on {place} {message}" if is_remote(place) else "'{command}' {message}"
                 shown = place_without_secrets(place or "")
                 failure = Message(text, command=command, place=shown, message=message)
                 raise CommandError(failure, output.read().decode("utf-8", "replace"))
 
 
-async def _run(argv: Sequence[str], output: IO[bytes], far: bool, directory: Path, seconds: float) -> Message | None:
+async def _run(argv: Sequence[str], output: IO[bytes], remote: bool, directory: Path, seconds: float) -> Message | None:
     """Run one command; say how it failed, if it did."""
     stdin, held = os.pipe()
-    if not far:
+    if not remote:
         os.close(stdin)
         stdin = os.open(os.devnull, os.O_RDONLY)
     process = GuardedProcess()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options import table
-from loadtop.cli.options.option import HERE
 from loadtop.cli.options.parser import read
 from loadtop.cli.options.secret_file import lines_of_file, value_of
 from loadtop.cli.options.table import AB_REPORTS, CONNECTIONS, Options, options_of
 from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOptions, basic_auth, check_header
 from loadtop.i18n import Message, Translatable, plural
 from loadtop.model import MAX_HOSTS
+from loadtop.model.places import HERE, LOCAL
 from loadtop.servers import StatusOption
 from loadtop.servers.status_options import STATUS_OPTIONS
 
@@ -63,9 +63,9 @@ def _complete_hosts(options: Options) -> None:
             raise UsageError(f"--host: duplicate name {name}")
     generates = options.command not in ("watch", "doctor") or bool(options.program)
     if options.hosts and generates and all(place not in HERE for _, place in options.hosts):
-        own = next(name for name in ("local", "generator", "this-machine") if name not in names)
-        options.hosts = [*options.hosts, (own, "local")]
-    options.hosts = options.hosts or [("local", "local")]
+        own = next(name for name in (LOCAL, "generator", "this-machine") if name not in names)
+        options.hosts = [*options.hosts, (own, LOCAL)]
+    options.hosts = options.hosts or [(LOCAL, LOCAL)]
     names = [name for name, _ in options.hosts]
     for name, _ in options.links:
         if name and name not in names:
@@ -128,7 +128,7 @@ def _check_engine(options: Options) -> None:
     if name == "builtin":
         return
     if not options.generators and not options.servers:
-        options.generators = [("local", "local")]
+        options.generators = [(LOCAL, LOCAL)]
     names = [each for each, _ in options.generators]
     if len(set(names)) < len(names):
         raise UsageError(f"--generator: duplicate name in {', '.join(names)}")

@@ -4,8 +4,8 @@ A type converts a word; it raises ValueError with what the word must be, or Usag
 """
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from loadtop.analysis.fail_if import Condition
     from loadtop.i18n import Translatable
 
-EXEC = "exec:"
-HERE = ("local", "psutil")  # places that are this machine: read from /proc if there is one, or through psutil
 
 _SSH_PLACE = re.compile(r"ssh://(?:\w[\w.+-]*@)?(?:\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?", re.ASCII)
 _JMETER_SERVER = re.compile(r"\w[\w.-]*(?::(?P<port>\d{1,5}))?", re.ASCII)
@@ -91,30 +89,27 @@ def _has_port(found: re.Match[str] | None) -> bool:
     return found is not None and 0 < int(found["port"] or 22) < 65536
 
 
-def is_exec_place(place: str) -> bool:
-    """Whether it is ``exec:COMMAND`` with a command that can be split into words."""
-    try:
-        return place.startswith(EXEC) and bool(shlex.split(place.removeprefix(EXEC)))
-    except ValueError:
-        return False
-
-
 def watched_host(text: str) -> tuple[str, str]:
+    from loadtop.model.places import EXEC, HERE, exec_command
+
     name, equals, place = text.partition("=")
     if not equals or not name:
         raise UsageError(f"--host '{text}': write NAME=local, NAME=ssh://[USER@]HOST[:PORT] or NAME=exec:COMMAND")
-    if place.startswith(EXEC) and not is_exec_place(place):
+    with suppress(ValueError):  # quotes that are not closed
+        if place in HERE or is_ssh_place(place) or exec_command(place):
+            return name, place
+    if place.startswith(EXEC):
         raise UsageError(
             f"--host '{text}': after exec: comes the command that starts a shell there, such as docker exec -i web sh"
         )
-    if place not in HERE and not is_ssh_place(place) and not is_exec_place(place):
-        raise UsageError(f"--host '{text}': the place is local, psutil, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
-    return name, place
+    raise UsageError(f"--host '{text}': the place is local, psutil, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
 
 
 def generator(text: str) -> tuple[str, str]:
+    from loadtop.model.places import LOCAL
+
     name, equals, place = text.partition("=")
-    if not equals or not name or not (place == "local" or is_ssh_place(place)):
+    if not equals or not name or not (place == LOCAL or is_ssh_place(place)):
         raise UsageError(f"--generator '{text}': write NAME=ssh://[USER@]HOST[:PORT] or NAME=local")
     return name, place
 

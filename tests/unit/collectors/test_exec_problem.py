@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from collectors.errors import TransportError
 from collectors.transport.exec.failures import explain
 from collectors.transport.exec.start import TERMINAL, TERMINAL_SILENCE_S, first_line, sent, started
-from collectors.transport.shell.frames import SILENCE_S, cut_out
+from collectors.transport.shell.frames import LOOP_SILENCE_S, cut_out
 
 DOCKER = ("docker", "exec", "-i", "web", "sh")
 DAEMON = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock"
@@ -72,7 +72,7 @@ def test_what_the_shell_is_told_first() -> None:
     frame, _, rest = done.stdout.partition(f"\n#{mark}.\n")
     pid, silence_s = started(cut_out(frame.encode(), mark))
     assert pid > 1
-    assert silence_s == SILENCE_S
+    assert silence_s == LOOP_SILENCE_S
     assert rest == "ran\n"
     assert started(f"70 {TERMINAL}\n") == (70, TERMINAL_SILENCE_S)
     assert TERMINAL_SILENCE_S < 5

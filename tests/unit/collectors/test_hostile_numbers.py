@@ -25,7 +25,7 @@ from collectors.php_fpm import status as php_fpm
 from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 from collectors.servers import KINDS
-from collectors.transport.shell.frames import Kept, parse_far, parse_frame, parse_pss
+from collectors.transport.shell.frames import Kept, parse_frame, parse_pss, parse_remote
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import Frame, HostSample, HostState
 from loadtop.pipeline.snapshot import Pipeline
@@ -94,12 +94,12 @@ def test_the_largest_counters_side_by_side(data: st.DataObject) -> None:
 def test_what_a_far_shell_says_of_itself(number: str) -> None:
     """Where it is no number, or one out of range, the far side is refused or taken for an ordinary one."""
     try:
-        far = parse_far(f"{number} {number} perl\n")
+        far = parse_remote(f"{number} {number} perl\n")
     except TransportError:
         return
     assert 0 <= far.pid <= 2**31
     assert 1 <= far.page_kb <= 1024
-    assert parse_far(f"77 {number}\n").page_kb in range(1, 1025)
+    assert parse_remote(f"77 {number}\n").page_kb in range(1, 1025)
 
 
 @hostile

@@ -171,14 +171,14 @@ def test_a_banner_and_late_answers_stand_before_the_frame() -> None:
 
 
 def test_what_the_shell_says_of_itself() -> None:
-    assert frames.parse_far("77 4096 /usr/bin/ss\n").page_kb == 4
-    assert frames.parse_far("77 65536 \n").page_kb == 64
-    assert frames.parse_far("77 4096 perl /usr/bin/ss\n").queues == "perl"
-    assert frames.parse_far("77 4096  /bin/ss\n").queues == "ss"
-    far = frames.parse_far("77 sh: getconf: not found \n")
+    assert frames.parse_remote("77 4096 /usr/bin/ss\n").page_kb == 4
+    assert frames.parse_remote("77 65536 \n").page_kb == 64
+    assert frames.parse_remote("77 4096 perl /usr/bin/ss\n").queues == "perl"
+    assert frames.parse_remote("77 4096  /bin/ss\n").queues == "ss"
+    far = frames.parse_remote("77 sh: getconf: not found \n")
     assert (far.pid, far.page_kb, far.queues) == (77, 4, "")
     with pytest.raises(TransportError, match="POSIX shell"):
-        frames.parse_far("Windows PowerShell\n")
+        frames.parse_remote("Windows PowerShell\n")
 
 
 def test_only_what_is_new_is_sent_again() -> None:
@@ -241,7 +241,7 @@ def test_a_torn_text_raises_nothing(text: str, frame: str) -> None:
 
 
 def test_the_loop_is_sent_without_comments() -> None:
-    script = frames.far_script("word")
+    script = frames.remote_script("word")
     assert script.isascii()
     assert "while read -r $patience order rest" in script
     assert "key=word" in script

@@ -21,7 +21,7 @@ MOST_PAUSE_S = 5.0
 _MOST_USER = 2**32 - 1
 
 
-class FarClocks:
+class RemoteClocks:
     """The sums of one connection to a remote host."""
 
     def __init__(self) -> None:

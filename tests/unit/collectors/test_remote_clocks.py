@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from collectors.errors import ParseError
 from collectors.linux import peers
 from collectors.machine import Endpoint, Missing
-from collectors.transport.shell import far_clocks
-from collectors.transport.shell.far_clocks import FarClocks, parse
+from collectors.transport.shell import remote_clocks
+from collectors.transport.shell.remote_clocks import RemoteClocks, parse
 from collectors.transport.sock_diag import Connection
 from tests.servers.program import find_program
 
-PROGRAM = Path(far_clocks.__file__).with_name("clocks.awk")
+PROGRAM = Path(remote_clocks.__file__).with_name("clocks.awk")
 PRINTED = (Path(__file__).parents[2] / "fixtures/proc/6.18/ss-tnieH").read_text()
 DATABASE = ip_address("10.9.0.2").packed, 3306
 
@@ -42,7 +42,7 @@ def test_what_ss_prints() -> None:
 
 def test_sums_over_readings() -> None:
     """Of the four connections to the database, one was answered, two were not, and one waits for a greeting."""
-    clocks = FarClocks()
+    clocks = RemoteClocks()
     assert clocks.due
     clocks.add(told(PRINTED))
     text = clocks.add(told(PRINTED))
@@ -65,7 +65,7 @@ def test_sums_over_readings() -> None:
     ],
 )
 def test_an_ss_that_does_not_tell(printed: str) -> None:
-    text = FarClocks().add(told(printed))
+    text = RemoteClocks().add(told(printed))
     assert isinstance(text, Missing)
     assert "cannot read" in text.reason
 
@@ -78,7 +78,7 @@ def test_no_more_is_sent_than_the_limit() -> None:
 
 def test_many_connections_are_read_less_often() -> None:
     for number, due in ((100, True), (10_000, False)):
-        clocks = FarClocks()
+        clocks = RemoteClocks()
         clocks.add(f"connections {number}\n")
         assert clocks.due is due
 
@@ -89,7 +89,7 @@ def test_an_interface_beside_an_address() -> None:
 
 
 def test_what_was_not_asked_for_there_stays_missing() -> None:
-    assert FarClocks().add(Missing("no such file")) == Missing("no such file")
+    assert RemoteClocks().add(Missing("no such file")) == Missing("no such file")
 
 
 @given(st.text(alphabet="connetis <>0123456789.:[]%-\n", max_size=200))
