@@ -8,13 +8,16 @@ import pytest
 
 from loadtop.diagnosis.dependency import Dependencies
 from loadtop.diagnosis.finding import Dependency
-from loadtop.model import SERVICE, FileLock, Latencies, Peer, Peers, Role
+from loadtop.diagnosis.verdict import Assessment
+from loadtop.model import SERVICE, FileLock, Latencies, LoadState, Peer, Peers, Role
 from loadtop.model.histogram import distribution
 from loadtop.model.server import Blocker
-from loadtop.rates.records import CpuShares, PeerRates
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import PeerRates, ServerRates
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
-from tests.unit.interval import SAMPLE, group, host, measured
+from tests.unit.interval import SAMPLE, busy, group, host, measured, states, value
+from tests.unit.known import known
 
 READINGS = 5  # of the connections in each interval
 DATABASE = "10.0.0.5:3306"
@@ -111,12 +114,6 @@ def test_steps_show_whether_the_service_gets_slower(course: Course, fewer: float
     assert named(course.go_on(5, board="W" * 10, load=mixed, changes={"peers": asks(10.0)})) == limit
 
 
-def test_questions_older_than_any_request_are_those_of_something_else(course: Course) -> None:
-    begin(course, SERIAL_FIRST)
-    old = {"peers": asks(11.0, age_ms=60_000)}
-    assert named(course.go_on(6, board=None, load=SERIAL, changes=old)) == "waiting"
-
-
 @pytest.mark.parametrize(("lock_waits", "limit"), [(9, "dependency"), (2, "apache-workers")])
 def test_a_database_that_says_that_sessions_wait_for_locks_is_the_dependency(
     course: Course, lock_waits: int, limit: str
@@ -173,32 +170,164 @@ def test_idle_workers_that_wait_for_the_mutex_of_apache_are_no_limit(course: Cou
     assert named(course.go_on(5, load=load, board=board, changes=locked(6, kind="posix"))) == "none"
 
 
+SERIAL_MS, SLOW_MS = [20.0 * n for n in range(1, 13)], [240.0] * 50
+
+
+def asked(
+    view: HostView, *intervals: list[float], rps: float = 50.0, load: dict[str, Any] | None = None
+) -> Assessment | None:
+    """What is said after intervals whose requests took so many ms."""
+    dependencies, found = Dependencies(), dict[str, Assessment]()
+    for times in intervals or (SERIAL_MS, SLOW_MS):
+        latencies = Latencies(distribution([round(1000 * ms) for ms in times]))
+        found = dependencies.assess(measured(view, load={"latencies": latencies, **(load or {})}, rps=rps))
+    return found.get("web1")
+
+
+def mysql(questions: float = 11.0, **changes: Any) -> PeerRates:
+    return replace(PeerRates(DATABASE, "mysql", 1, 5, 12.0, questions, 100.0, 50.0), **changes)
+
+
+@pytest.mark.parametrize(
+    ("peer", "in_flight", "least", "over", "held"),
+    [
+        (mysql(10.1), 20, 20.0, True, True),
+        (mysql(10.0), 20, 20.0, False, True),  # half of them wait
+        (mysql(7.1), 20, 20.0, False, True),
+        (mysql(7.0), 20, 20.0, False, False),
+        (mysql(1.5), 2, 10.0, True, True),
+        (mysql(1.4), 2, 10.0, False, False),
+        (mysql(age_ms=480.0), 10, 20.0, True, True),
+        (mysql(age_ms=481.0), 10, 20.0, False, False),  # those of something else
+        (mysql(age_ms=None), 10, 20.0, True, True),
+        (mysql(5.0), 6, 58.0, True, True),  # 1.7 times as long
+        (mysql(5.0), 6, 60.0, False, True),
+        (mysql(5.0), 6, 70.0, False, True),
+        (mysql(5.0), 6, 72.0, False, False),
+        (mysql(9.0), 10, 59.0, True, True),  # a third of nine questions as long
+        (mysql(9.0), 10, 61.0, False, True),
+        (mysql(9.0), 10, 72.0, False, True),
+        (mysql(9.0), 10, 74.0, False, False),
+    ],
+)
+def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, held: bool) -> None:
+    """At 50 requests/s, one pending question stands for 20 ms."""
+    found = asked(host(peers=(peer,)), [least] * 12, SLOW_MS, load={"in_flight": in_flight})
+    assert found is not None
+    assert (*states(found), found.confidence) == (over, held, 0.925)
+    assert value(found, "dependency.ms") == 20 * peer.questions
+
+
+@pytest.mark.parametrize(("rps", "real"), [(400.0, True), (401.0, False)])
+def test_less_than_five_ms_are_noise(rps: float, real: bool) -> None:
+    found = asked(host(peers=(mysql(2.0),)), [1.0] * 9, [60.0] * 9, rps=rps, load={"in_flight": 2})
+    assert found is not None
+    assert states(found) == (real, real)
+
+
+@pytest.mark.parametrize(
+    ("times", "known"),
+    [
+        ([101.0] * 10 + [300.0] * 10, True),  # no further apart than the 200 ms there
+        ([100.0] * 10 + [330.0] * 10, False),
+        ([180.0] * 10 + [500.0] * 10, True),  # a queue without order
+    ],
+)
+def test_without_times_when_fewer_asked_all_must_take_as_long(times: list[float], known: bool) -> None:
+    found = asked(host(peers=(mysql(10.0),)), [90.0] * 12, times)
+    assert found is not None
+    assert any(row[0] == "dependency.ms" for row in found.evidence) is known
+
+
+@pytest.mark.parametrize(
+    ("before", "intervals", "expected"),
+    [
+        ({"concurrency": 8}, 2, (80.0 * 1.7, True, True)),
+        ({"concurrency": 9}, 2, None),  # no clearly fewer connections
+        ({"concurrency": 8}, 1, None),
+        ({"concurrency": 8, "rate": 50.0}, 2, None),
+        ({"concurrency": None}, 2, None),
+        ({"concurrency": 8, "questions": 6.6}, 2, (132.0 * 1.7, False, True)),
+        ({"concurrency": 8, "questions": 6.7}, 2, None),  # no clearly fewer questions
+    ],
+)
+def test_what_it_took_when_fewer_asked(
+    before: dict[str, Any], intervals: int, expected: tuple[float, bool, bool] | None
+) -> None:
+    """The pages differ, so the first requests say nothing."""
+    dependencies, found = Dependencies(), dict[str, Assessment]()
+    differ = {"latencies": Latencies(distribution([2_000, 240_000] * 25)), "in_flight": 12}
+    few = mysql(before.pop("questions", 4.0))
+    for load, peer in (*[(before, few)] * intervals, *[({"concurrency": 12}, mysql(10.0))] * 2):
+        found = dependencies.assess(measured(host(peers=(peer,)), load={**differ, **load}, rps=50.0))
+    rows = {row[0]: row[2] for row in found["web1"].evidence}
+    if expected is None:
+        assert "dependency.ms" not in rows
+    else:
+        assert rows["dependency.ms"] == pytest.approx(expected[0])
+        assert (*states(found["web1"]), found["web1"].confidence) == (*expected[1:], 0.975)
+
+
+@pytest.mark.parametrize(
+    ("peer", "status", "says"),
+    [
+        (mysql(10.0), {"lock_waits": 6}, True),
+        (mysql(10.0), {"lock_waits": 5}, False),
+        (mysql(10.0), {"lock_waits": 9, "port": 3307}, False),  # another one
+        (mysql(10.0), {"lock_waits": 9, "port": None}, True),
+        (mysql(10.0, address="/run/mysqld/mysqld.sock", by_connection=True), {"lock_waits": 9}, True),
+        (mysql(10.0, kind="postgresql"), {"lock_waits": 9}, False),
+        (mysql(10.0), {"connected": 20, "max_connections": 20}, True),
+    ],
+)
+def test_what_the_database_itself_reports(peer: PeerRates, status: dict[str, Any], says: bool) -> None:
+    """Although its times alone do not show it."""
+    server = MysqlStatus(peer.address, **{"port": 3306, **status})
+    found = asked(host(peers=(peer,), servers={"mysql": (ServerRates(server, {}),)}), SLOW_MS)
+    assert found is not None
+    assert (*states(found), found.confidence) == (says, says, 0.95 if says else 0.925)
+
+
+def test_the_service_furthest_away_is_the_cause() -> None:
+    near, far = mysql(address="10.0.0.4:80", depth=1), mysql(depth=2)
+    for peers, expected in (((far, near), DATABASE), ((mysql(1.0, depth=2), near), "10.0.0.4:80")):
+        found = asked(host(peers=peers))
+        assert found is not None
+        assert (known(found.dependency).address, found.over) == (expected, True)
+
+
+@pytest.mark.parametrize(
+    "load", [{"latencies": None}, {"state": LoadState.DONE}, {"latencies": Latencies(distribution([9] * 4))}]
+)
+def test_without_requests_nothing_is_reported(load: dict[str, Any]) -> None:
+    assert asked(host(peers=(mysql(),)), load=load) is None
+    assert asked(host(peers=(mysql(),)), rps=0.0) is None
+
+
+@pytest.mark.parametrize(("busy_pct", "steal", "over"), [(74.0, 0.5, True), (74.0, 1.0, False), (75.0, 0.0, False)])
+def test_a_busy_cpu_slows_everything_down(busy_pct: float, steal: float, over: bool) -> None:
+    found = asked(host(peers=(mysql(),), cpu=busy(busy_pct, steal)))
+    assert found is not None
+    assert states(found) == (over, True)
+
+
 @pytest.mark.parametrize(("waits_pct", "over"), [(10.0, True), (90.0, True), (150.0, False), (None, False)])
 def test_strangers_that_fill_the_cpu_matter_only_where_the_server_waits_for_it(
     waits_pct: float | None, over: bool
 ) -> None:
     """At 50 requests/s of 240 ms, 100 % of a core are 20 ms of each: a fifth of the time is 48 ms."""
-    peer = PeerRates("127.0.0.1:9001", None, 1, 5, 12.0, 11.0, 100.0, 50.0, watched=True)
     service = group(100.0, name=SERVICE, role=Role.APPLICATION, wait=waits_pct)
-    full = host(cpu=CpuShares(99.0, 0, 0, 1.0, 0, 0, 0, 0), peers=(peer,), groups=(service,))
-    dependencies = Dependencies()
-    first = Latencies(distribution([20_000 * n for n in range(1, 13)]))
-    steady = Latencies(distribution([240_000] * 50))
-    dependencies.assess(measured(full, load={"latencies": first}, rps=50.0))
-    found = dependencies.assess(measured(full, load={"latencies": steady}, rps=50.0))
-    assert found["web1"].over is over
+    found = asked(host(cpu=busy(99.0), peers=(mysql(kind=None, watched=True),), groups=(service,)))
+    assert found is not None
+    assert found.over is over
 
 
 @pytest.mark.parametrize(("cpu_pct", "watched", "over"), [(5.0, True, True), (None, True, False), (None, False, True)])
 def test_a_service_whose_cpu_is_not_measured_yet_is_no_limit(cpu_pct: float | None, watched: bool, over: bool) -> None:
-    peer = PeerRates("127.0.0.1:9001", None, 1, 5, 12.0, 11.0, 100.0, 50.0, watched=watched)
     service = replace(group(name=SERVICE, role=Role.APPLICATION), cpu=cpu_pct)
-    here = host(peers=(peer,), groups=(service,))
-    dependencies = Dependencies()
-    for latencies in ([20_000 * n for n in range(1, 13)], [240_000] * 50):
-        load = {"latencies": Latencies(distribution(latencies))}
-        found = dependencies.assess(measured(here, load=load, rps=50.0))
-    assert found["web1"].over is over
+    found = asked(host(peers=(mysql(kind=None, watched=watched),), groups=(service,)))
+    assert found is not None
+    assert found.over is over
 
 
 @pytest.mark.parametrize(
@@ -215,13 +344,8 @@ def test_a_service_whose_cpu_is_not_measured_yet_is_no_limit(cpu_pct: float | No
 def test_strangers_do_not_slow_a_database_down_that_computes_little(
     address: str, database_pct: float, over: bool
 ) -> None:
-    peer = PeerRates(address, "mysql", 1, 5, 12.0, 11.0, 100.0, 50.0)
-    server = group(10.0, wait=10.0)
-    database = group(database_pct, name="mysql", role=Role.DATABASE, wait=10.0)
+    groups = (group(10.0, wait=10.0), group(database_pct, name="mysql", role=Role.DATABASE, wait=10.0))
     facts = replace(SAMPLE.facts, addresses=("10.0.0.7",))
-    full = host({"facts": facts}, cpu=CpuShares(99.0, 0, 0, 1.0, 0, 0, 0, 0), peers=(peer,), groups=(server, database))
-    dependencies = Dependencies()
-    first = Latencies(distribution([20_000 * n for n in range(1, 13)]))
-    dependencies.assess(measured(full, load={"latencies": first}, rps=50.0))
-    steady = Latencies(distribution([240_000] * 50))
-    assert dependencies.assess(measured(full, load={"latencies": steady}, rps=50.0))["web1"].over is over
+    found = asked(host({"facts": facts}, cpu=busy(99.0), peers=(mysql(address=address),), groups=groups))
+    assert found is not None
+    assert found.over is over
