@@ -83,7 +83,8 @@ GROUPS = (  # code, and the tests that are about it
     ),
 )
 REASONS = Path("docs/tests.md")
-OPTIONS = ("-q", "-s", "-p", "no:cacheprovider", "-o", "timeout=10", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+# pytest's own form of a traceback fails where an instruction has no line, as some of a mistake have.
+OPTIONS = ("-qs", "--tb=native", "-pno:cacheprovider", "-otimeout=10", "-Wignore::pytest.PytestAssertRewriteWarning")
 HEAVY = ("aiohttp", "httptools", "msgspec", "numpy", "psutil", "rich", "textual.app", "uvloop", "zstandard")
 """Imported before the forks for mistakes at import, which would otherwise spend their time on that."""
 
