@@ -1,4 +1,4 @@
-# loadtop: every verb makes what it needs first. `make help` lists them.
+# Each command installs what it needs first. `make help` lists the commands.
 PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 LAB_REPEATS ?= 1
@@ -11,57 +11,57 @@ COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
 	deb docs screenshots monkey fuzz catalog messages prose format clean setup servers engines
 
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: setup ## a server and a load of its own, in the cockpit
+demo: setup ## start a server and load it, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
 
-check-fast: setup ## before each commit: lint, types, unit tests, the cockpit
+check-fast: setup ## before each commit: lint, types, unit tests, cockpit; 1 minute
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
-test: check-fast servers ## the same, and everything against real servers (PYTEST_ARGS="-k word")
+test: check-fast servers ## the same and tests with real servers, 5 minutes (PYTEST_ARGS="-k word")
 	@scripts/test.sh servers quiet alone $(PYTEST_ARGS)
 
-test-all: test test-rest ## the same, and all parts of test-rest
+test-all: test test-rest ## the same and everything else in CI, 25 minutes
 
 test-rest: pyright test-properties test-packaging test-locust lab-short test-engines fuzz
 
 test-fast: setup
 	@scripts/test.sh fast $(PYTEST_ARGS)
 
-test-properties: setup ## properties with all their made-up examples
+test-properties: setup ## properties with all their generated examples
 	@scripts/test.sh properties $(PYTEST_ARGS)
 
-test-packaging: setup ## the wheel, and what the docs say
+test-packaging: setup ## tests of the wheel
 	@$(PYTHON_BIN)/python -m pytest tests/packaging $(PYTEST_ARGS)
 
-test-locust: setup servers engines ## the tests that need Locust
+test-locust: setup servers engines ## tests that need Locust
 	@scripts/test.sh locust $(PYTEST_ARGS)
 
-lab-short: setup servers engines ## the shorter scenarios of the lab; needs root on Linux
+lab-short: setup servers engines ## the short scenarios of the lab; needs root on Linux
 	@$(PYTHON_BIN)/python -m pytest tests/lab $(PYTEST_ARGS)
 
-lab: setup servers engines ## real servers driven into known limits (LAB_REPEATS=3: each so often); needs root on Linux
+lab: setup servers engines ## drive real servers into known limits (LAB_REPEATS=3 repeats all); needs root on Linux
 	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
 
-lab-calm: setup servers ## four calm servers for LAB_CALM_S seconds in sum (3600): nothing may be found full; root on Linux
+lab-calm: setup servers ## four servers at moderate load for LAB_CALM_S seconds in total (3600): no limit may be named; needs root on Linux
 	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
-test-engines: setup servers engines ## the tests that need JMeter, which Maven fetches
+test-engines: setup servers engines ## tests that need JMeter, which Maven downloads
 	@scripts/install-servers.sh jmeter jmeter-http maven unzip
 	@scripts/jmeter.sh
 	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
 
-coverage: setup servers engines ## the branches that all tests but those marked `quiet` or `alone` run, in all processes; fails below 90 %
+coverage: setup servers engines ## branch coverage of all processes, without tests marked `quiet` or `alone`; fails below 90 %
 	@rm -rf $(dir $(COVERAGE_DATA)) && install -d -m 1777 $(dir $(COVERAGE_DATA))
 	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(COVERAGE_DATA) scripts/test.sh fast servers locust $(PYTEST_ARGS) || \
-		echo "coverage: tests failed, as some may where lines are traced; what counts is make test"
+		echo "coverage: tests failed, which tracing can cause; make test decides"
 	@$(PYTHON_BIN)/coverage combine --quiet --data-file=$(COVERAGE_DATA)
 	@$(PYTHON_BIN)/coverage json --quiet --data-file=$(COVERAGE_DATA) -o build/coverage.json
 	@$(PYTHON_BIN)/python -m scripts.branches build/coverage.json
 
-mutants: setup ## small mistakes in rates, diagnosis, parsers: how many the unit tests find (ONLY=histogram)
+mutants: setup ## introduce small bugs into rates, diagnosis and parsers, and count those that unit tests find (ONLY=histogram)
 	@$(PYTHON_BIN)/python -m scripts.mutants $(ONLY)
 
 lint: setup ## ruff: rules and format
@@ -74,52 +74,52 @@ types: setup ## mypy, strict
 pyright: setup ## pyright, strict: a minute
 	@PATH="$(CURDIR)/$(PYTHON_BIN):$$PATH" $(PYTHON_BIN)/pyright
 
-contracts: setup ## import-linter: who may import whom
+contracts: setup ## import-linter: which package may import which
 	@$(PYTHON_BIN)/lint-imports
 
-bench-load: setup servers ## the generator beside ab, wrk and others
+bench-load: setup servers ## the generator compared with ab, wrk and others
 	@$(PYTHON_BIN)/python -m benchmarks.load
 	@$(PYTHON_BIN)/python -m benchmarks.load_proofs
 
-bench: setup servers ## what measures speed and cost
+bench: setup servers ## all benchmarks of speed and cost
 	@for file in $$(grep -l '^if __name__ ==' benchmarks/*.py); do \
 		echo "== $$file"; $(PYTHON_BIN)/python -m benchmarks.$$(basename $$file .py) || exit 1; \
 	done
 
-bench-engines: setup servers engines ## what one machine generates with each engine (JMeter: scripts/jmeter.sh before)
+bench-engines: setup servers engines ## the load of one machine with each engine (run scripts/jmeter.sh before)
 	@$(PYTHON_BIN)/python -m benchmarks.engines
 
-bench-watch: setup servers ## what watching costs, there and here, beside sar, top and glances
+bench-watch: setup servers ## the cost of watching, local and remote, compared with sar, top and glances
 	@$(PYTHON_BIN)/python -m benchmarks.watch
 
-bench-large: setup servers ## what a machine of 256 cores and 5,000 processes costs, near and far
+bench-large: setup servers ## the cost of watching 256 cores and 5,000 processes, local and remote
 	@$(PYTHON_BIN)/python -m benchmarks.large_machine
 
-bench-recordings: setup servers ## what recordings cost, beside those of sar and atop (ARGS="--hours 24 --hosts 5")
+bench-recordings: setup servers ## the cost of recordings compared with sar and atop (ARGS="--hours 24 --hosts 5")
 	@$(PYTHON_BIN)/python -m benchmarks.recordings $(ARGS)
 
-experiments: setup servers ## the five field reports of docs/experiments, measured here; one needs root on Linux
+experiments: setup servers ## the five field reports of docs/experiments (14 minutes); one needs root on Linux
 	@for plan in docs/experiments/*.toml; do \
 		$(PYTHON_BIN)/loadtop experiment --headless --out build/experiments/$$(basename $$plan .toml) $$plan || exit 1; \
 	done
 	@docs/experiments/beside_ab.sh
 
-bench-cockpit: setup servers ## what the cockpit costs, beside htop, top, btop and glances where they are installed
+bench-cockpit: setup servers ## the cost of the cockpit compared with htop, top, btop and glances, if installed
 	@$(PYTHON_BIN)/python -m benchmarks.cockpit
 
-bench-endurance: setup ## whether memory stays flat in six hours of made-up frames (ARGS="--hours 1", "--real 3600")
+bench-endurance: setup ## memory over six hours of generated frames (ARGS="--hours 1", "--real 3600")
 	@$(PYTHON_BIN)/python -m benchmarks.endurance $(ARGS)
 
-fuzz: setup ## made-up inputs to every parser of data from outside, for SECONDS (60) in all
+fuzz: setup ## generated inputs for every parser of external data, SECONDS (60) in total
 	@$(PYTHON_BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
 
-monkey: setup ## 10 000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)
+monkey: setup ## 10,000 random keys, clicks and sizes in the cockpit (LOADTOP_MONKEY_SEED=n for others)
 	@LOADTOP_MONKEY=10000 $(PYTHON_BIN)/python -m pytest tests/tui/test_monkey.py
 
-docs: setup ## a site of the documentation, with a search, in build/site
+docs: setup ## build the documentation as a site with a search, in build/site
 	@scripts/docs.sh
 
-screenshots: setup servers ## pictures of the cockpit from real runs, in 5 minutes; those of swap need root on Linux
+screenshots: setup servers ## screenshots of the cockpit from real runs, 5 minutes; those of swap need root on Linux
 	@$(PYTHON_BIN)/python -m screenshots.make
 
 catalog: setup ## update the translations (.po) and docs/messages.md from the texts in the code
@@ -128,18 +128,18 @@ catalog: setup ## update the translations (.po) and docs/messages.md from the te
 messages: setup ## regenerate docs/messages.md: help, messages and errors, for review
 	@$(PYTHON_BIN)/python -m scripts.messages
 
-prose: setup ## spelling, and the English of documents, help and messages
+prose: setup ## check spelling and the English of documents, help and messages
 	@$(PYTHON_BIN)/codespell
 	@$(PYTHON_BIN)/python -m scripts.prose
 
-format: setup ## put the code into the common form
+format: setup ## format the code
 	@$(PYTHON_BIN)/ruff check --fix-only --quiet .
 	@$(PYTHON_BIN)/ruff format .
 
 deb: ## build the Debian package in build/deb; needs dpkg-dev, debhelper, python3-venv and python3-pip
 	@scripts/deb.sh
 
-clean: ## remove what was made, the environment too
+clean: ## remove everything that make created, .venv included
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
