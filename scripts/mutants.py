@@ -47,7 +47,7 @@ GROUPS = (  # code, and the tests that are about it
     (
         ("loadtop/diagnosis/*.py", "loadtop/servers/kind.py", "loadtop/servers/*/kind.py"),
         (
-            *("tests/unit/test_diagnosis.py", "tests/unit/test_diagnosis_[!r]*.py", "tests/unit/test_thresholds*.py"),
+            *("tests/unit/test_diagnosis.py", "tests/unit/test_diagnosis_[!rc]*.py", "tests/unit/test_thresholds*.py"),
             *("tests/unit/test_latch.py", "tests/unit/test_waiting_law.py", "tests/unit/test_forecast.py"),
             *("tests/unit/test_verdicts.py", "tests/unit/test_nginx.py", "tests/unit/analysis/test_totals_servers.py"),
             *("tests/unit/analysis/tune/test_pool_memory.py", "tests/unit/analysis/tune/test_sizing.py"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from collectors.linux.cgroup import UNLIMITED_BYTES
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.namespaces import same_network
 from collectors.machine import Missing
@@ -15,15 +16,15 @@ MB = 1 << 20
 MEMINFO = (
     "MemTotal: 8000000 kB\nMemFree: 5000000 kB\nMemAvailable: 6000000 kB\nSwapTotal: 900000 kB\nSwapFree: 900000 kB\n"
 )
-STAT = f"anon {90 * MB}\nfile {100 * MB}\nactive_file {30 * MB}\ninactive_file {50 * MB}\nshmem 0\n"
+STAT = f"anon {90 * MB}\nfile {100 * MB + 1}\nactive_file {30 * MB + 1023}\ninactive_file {50 * MB}\nshmem 0\n"
 V2 = {
     "/proc/1/cgroup": "0::/\n",
     "/proc/self/mountinfo": "31 30 0:27 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
     "/sys/fs/cgroup/memory.max": f"{256 * MB}\n",
     "/sys/fs/cgroup/memory.current": f"{200 * MB}\n",
     "/sys/fs/cgroup/memory.stat": STAT,
-    "/sys/fs/cgroup/memory.swap.max": f"{64 * MB}\n",
-    "/sys/fs/cgroup/memory.swap.current": f"{16 * MB}\n",
+    "/sys/fs/cgroup/memory.swap.max": f"{64 * MB + 1}\n",
+    "/sys/fs/cgroup/memory.swap.current": f"{16 * MB + 1}\n",
     "/sys/fs/cgroup/cpu.max": "max 100000\n",
 }
 V1_AT = "/sys/fs/cgroup/memory/memory."
@@ -51,6 +52,28 @@ async def test_the_limit_is_the_memory_of_the_machine_from_the_first_sample_on(
     assert known(sample.facts).memory_kb == 256 * 1024
     assert sample.memory == Memory(256 * 1024, 56 * 1024, (56 + 80) * 1024, cached_kb=100 * 1024, shared_kb=0)
     assert sample.swap == Swap(64 * 1024, 48 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("change", "memory", "swap"),
+    [
+        ({"/proc/meminfo": MEMINFO.replace("MemAvailable: 6", "MemAvailable: 0")}, (57344, 0), (65536, 49152)),
+        ({"/proc/meminfo": MEMINFO.replace("MemAvailable", "MemOther")}, (57344, 139264), (65536, 49152)),
+        ({"/proc/meminfo": MEMINFO.replace("MemFree: 500", "MemFree: ")}, (0, 81920), (65536, 49152)),
+        ({"/sys/fs/cgroup/memory.current": f"{300 * MB}\n"}, (0, 81920), (65536, 49152)),
+        ({"/sys/fs/cgroup/memory.swap.max": f"{8 * MB}\n"}, (57344, 139264), (8192, 0)),
+        ({"/sys/fs/cgroup/memory.swap.max": "max\n"}, (57344, 139264), (900000, 883616)),
+        ({"/sys/fs/cgroup/memory.swap.current": ""}, (57344, 139264), (900000, 900000)),
+        ({**V1, f"{V1_AT}memsw.limit_in_bytes": f"{UNLIMITED_BYTES}\n"}, (57344, 139264), (900000, 883616)),
+        ({**V1, f"{V1_AT}memsw.limit_in_bytes": ""}, (57344, 139264), (900000, 883616)),
+        ({**V1, f"{V1_AT}memsw.limit_in_bytes": f"{200 * MB}\n"}, (57344, 139264), (0, 0)),
+    ],
+)
+async def test_what_is_free(texts: Any, change: dict[str, str], memory: tuple[int, int], swap: tuple[int, int]) -> None:
+    """Free and available memory; all and free swap space, in kB."""
+    sample = await first(texts, {**V2, **change})
+    assert (known(sample.memory).free_kb, known(sample.memory).available_kb) == memory
+    assert sample.swap == Swap(*swap)
 
 
 @pytest.mark.parametrize(

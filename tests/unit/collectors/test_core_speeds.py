@@ -68,10 +68,16 @@ async def test_what_a_system_does_not_tell(transport: Any, text: str | Missing) 
     assert found[2] == (CoreSpeed(0, None, None, 1_800_000), CoreSpeed(1, 1024, None, 2_400_000))
 
 
-async def test_a_machine_without_any_is_not_asked_for_frequencies(machine_of_texts: Build) -> None:
+@pytest.mark.parametrize("capacity", [None, 446])
+async def test_a_machine_without_any_is_not_asked_for_frequencies(
+    machine_of_texts: Build, capacity: int | None
+) -> None:
     transport = machine_of_texts("6.18")
+    known = () if capacity is None else (CoreSpeed(0, capacity),)
+    transport.files |= {speed_file(speed.core, CAPACITY).path: f"{speed.capacity}\n" for speed in known}
     machine = LinuxMachine(transport, KINDS)
-    assert [(await machine.sample()).core_speeds for _ in range(2 * FREQUENCY_EVERY)] == [()] * 2 * FREQUENCY_EVERY
+    found = [(await machine.sample()).core_speeds for _ in range(2 * FREQUENCY_EVERY)]
+    assert found == [(), *[known] * (2 * FREQUENCY_EVERY - 1)]
     assert reads(transport, FREQUENCY) == []
 
 

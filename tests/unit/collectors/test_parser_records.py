@@ -44,6 +44,7 @@ def test_stat_and_loadavg() -> None:
     assert cpu.parse(STAT) == Cpu(CpuTimes(*range(1, 11)), cores)
     assert cpu.parse_load("0.1 0.2 0.3 4/50 60\n", STAT) == Scheduler(0.1, 0.2, 0.3, 32, 34, 50, 31, 32)
     assert cpu.parse_load("0.1 0.2 0.3 4/50 60\n") == Scheduler(0.1, 0.2, 0.3, 3, None, 50)
+    assert cpu.parse_load("0.1 0.2 0.3 4/50\n").tasks == 50
     assert cpu.parse_load("0.1 0.2 0.3\n") == Scheduler(0.1, 0.2, 0.3)
     assert cpu.parse_load("0.1 0.2 0.3 0/1 60\n").running == 0
     for text in ("cpu 1 2 3\n", "cpu0 1 2 3 4\n", "cpux 1 2 3 4\ncpu 1 2 3 4\n"):
@@ -257,14 +258,14 @@ def test_a_count_fits_63_bits(token: str | None, value: int | None) -> None:
 
 
 def test_other_numbers() -> None:
-    assert hexadecimal("fF" * 8, "x") == 2**64 - 1
+    assert (hexadecimal("fF" * 8, "x"), hexadecimal("9", "x")) == (2**64 - 1, 9)
     assert (decimal("1.50", "x"), decimal("9" * 15, "x")) == (1.5, 10**15 - 1)
     assert row(["1", "9" * 18], "x") == [1, 10**18 - 1]
     assert row(["1", str(2**63 - 1)], "x") == [1, 2**63 - 1]
     for parse, wrong in (
         (hexadecimal, ""),
         (hexadecimal, "f" * 17),
-        (hexadecimal, "0x1"),
+        (hexadecimal, "0X1"),
         (decimal, "1e5"),
         (decimal, "9" * 16),
     ):
