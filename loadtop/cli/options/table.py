@@ -22,11 +22,13 @@ COMMANDS = {
         Command("run", "[run] [OPTIONS] URL [URL ...]", "run a load test and watch it", "run",
             ("http://127.0.0.1/", "-k -c 50 -t 60 http://web1/", "--host web=ssh://web1 -c 20 http://web1/index.php",
              "--headless --json - --fail-if 'p99>500ms' -n 1000 http://web1/")),
+        Command("tune", "tune [OPTIONS] URL", "find the knee; recommend the worker limit", "run",
+            ("tune http://127.0.0.1/", "tune -c 64 -t 90 --host web=ssh://web1 http://web1/index.php")),
+        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, with direction and significance",
+            "compare", ("compare before.loadtop after.loadtop",)),
         Command("watch", "watch [OPTIONS] [-- COMMAND ...]",
             "watch only; or run a command (ab, wrk) meanwhile", "run",
             ("watch --host web=ssh://web1 --host db=ssh://root@db1:2222", "watch -- ab -n 10000 -c 20 http://127.0.0.1/")),
-        Command("tune", "tune [OPTIONS] URL", "find the knee; recommend the worker limit", "run",
-            ("tune http://127.0.0.1/", "tune -c 64 -t 90 --host web=ssh://web1 http://web1/index.php")),
         Command("experiment", "experiment [OPTIONS] PLAN.toml",
             "measure server variants under several loads", "experiment",
             ("experiment plan.toml", "experiment --check plan.toml")),
@@ -36,8 +38,6 @@ COMMANDS = {
             ("replay run.loadtop",)),
         Command("report", "report [OPTIONS] SESSION", "print or write the report of a recording", "recordings",
             ("report run.loadtop", "report --html report.html --json - run.loadtop")),
-        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, with direction and significance",
-            "compare", ("compare before.loadtop after.loadtop",)),
         Command("export", "export [OPTIONS] SESSION", "convert a recording for other tools", "export",
             ("export --csv tables run.loadtop", "export --sar --host web1 run.loadtop")),
         Command("mark", "mark [OPTIONS] TEXT", "note an event on the time axis of a running test", "mark",
@@ -52,6 +52,8 @@ COMMANDS = {
             ("help ab", "help tune")),
     )
 }  # fmt: skip
+START_WITH = 3
+"""The first so many of the commands are those that a new user needs."""
 
 TOPICS = {
     "ab": "differences from ab, and why",
