@@ -97,12 +97,30 @@ def breakdown(measured: Measured) -> Breakdown | None:
     shares = [*_of_load(load)]
     for host in hosts:
         shares += _of_host(measured, load, host, 1000.0 / rates.rps, total.sum_us / total.count / 1000)
+    shares = _counted_once(hosts, shares)
     if load.server is not None and load.server.tls:
         shares = _handshakes(shares)
     measurable = {share.part for share in shares}
     shares += [Share(part, None, None, None) for part in Part if part not in measurable]
     told = tuple(share for share in shares if share.ms is None or share.ms > 0)
     return Breakdown(total.count, total.sum_us / total.count / 1000, told if hosts else None)
+
+
+def _counted_once(hosts: list[HostView], shares: list[Share]) -> list[Share]:
+    """The shares, with those of containers taken off those of the machine that they run on: it sees their processes
+    too."""
+    machines = {host.name: host.boot_id for host in hosts if host.boot_id and not host.is_container}
+    containers = {host.name: host.boot_id for host in hosts if host.is_container}
+    inside: dict[tuple[str, Part, str | None], float] = defaultdict(float)
+    for share in shares:
+        if share.host in containers:
+            inside[containers[share.host], share.part, share.name] += share.ms or 0.0
+    return [
+        replace(share, ms=max(0.0, share.ms - inside[machines[share.host], share.part, share.name]))
+        if share.host in machines and share.ms is not None
+        else share
+        for share in shares
+    ]
 
 
 def _handshakes(shares: list[Share]) -> list[Share]:

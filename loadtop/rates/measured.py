@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TypeVar
 
 from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
+from loadtop.model.places import EXEC
 from loadtop.model.server import ServiceState
 from loadtop.rates.compute import host_rates, load_rates
 from loadtop.rates.records import HostRates, LoadRates, ServerRates
@@ -36,6 +37,10 @@ class HostView:
     def boot_id(self) -> str:
         """The same for hosts that are one machine, as containers on it are; empty where it is not known."""
         return "" if self.sample is None else self.sample.facts.boot_id
+
+    @property
+    def is_container(self) -> bool:
+        return self.sample is not None and self.sample.facts.source.startswith(EXEC)
 
     def servers(self, kind: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind that the newest interval read, whose readings are of type ``record``."""

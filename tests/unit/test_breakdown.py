@@ -13,7 +13,7 @@ from loadtop.rates.measured import HostView
 from loadtop.rates.records import CpuShares, DiskRates, PeerRates, ServerRates
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
-from tests.unit.interval import NO_STALL, busy, group, host, measured
+from tests.unit.interval import FACTS, NO_STALL, busy, group, host, measured
 
 RPS = 50.0
 
@@ -56,6 +56,18 @@ def test_a_handshake_waits_in_the_accept_queue(tls: str, queue: int, connect_ms:
     told = found(view, latencies=times(240.0, connect_ms=60.0), server=ServerSeen("x", "web1", 80, "/", tls=tls))
     assert parts(told).get((Part.CONNECT, None)) == connect_ms
     assert parts(told).get((Part.ACCEPT_QUEUE, "80")) == (20.0 * queue or None)
+
+
+def test_a_machine_and_a_container_on_it_count_once() -> None:
+    """At 50 requests/s, a core is 20 ms of each request. The machine sees the processes of its containers too."""
+    outside = host({"facts": replace(FACTS, boot_id="one")}, groups=(group(50.0),))
+    inside = [
+        host({"facts": replace(FACTS, source="exec:podman exec -i web sh", boot_id=boot)}, groups=(group(20.0),))
+        for boot in ("one", "one", "two")
+    ]
+    views = [replace(view, state=replace(view.state, name=f"c{at}")) for at, view in enumerate(inside)]
+    cpu = {share.host: share.ms for share in found(outside, *views).shares or () if share.part is Part.CPU}
+    assert cpu == pytest.approx({"web1": 2.0, "c0": 4.0, "c1": 4.0, "c2": 4.0})
 
 
 def test_connections_of_a_pool_are_no_questions() -> None:
