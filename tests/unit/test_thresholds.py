@@ -92,12 +92,12 @@ class TestProcessors:
         """The slowest of a full machine; of a full core, that core."""
         speeds = tuple(CoreSpeed(number, capacities[number], khz[number], 3_000_000) for number in (0, 1))
 
-        def said(found: Assessment) -> dict[str, float | None]:
-            rows = {row[0]: row[1] for row in found.evidence}
+        def said(found: Assessment) -> dict[str, tuple[Any, ...]]:
+            rows = {row[0]: (*row[1:3], *row[5:]) for row in found.evidence}
             return {name: rows[name] for name in rows if name.endswith((".frequency_pct", ".capacity_pct"))}
 
-        expected = {"core1.frequency_pct": slow, "core1.capacity_pct": small}
-        expected = {name: share for name, share in expected.items() if share is not None}
+        expected = {} if slow is None else {"core1.frequency_pct": (slow, 50.0, True)}
+        expected |= {} if small is None else {"core1.capacity_pct": (small, 100.0, True)}
         assert said(of_host(CPU, host({"core_speeds": speeds}, cpu=busy(95.0)))) == expected
         assert said(of_host(CPU, host({"core_speeds": speeds}, cpu=busy(80.0)))) == {}
         for full in (0, 1):
@@ -105,7 +105,7 @@ class TestProcessors:
             view = host({"core_speeds": speeds}, cpu=busy(50.0), cores=cores, processes=(process(97.0),))
             of_full = {name: share for name, share in expected.items() if full == 1}
             if full == 0 and khz[0] == 1_500_000:
-                of_full = {"core0.frequency_pct": 50.0}
+                of_full = {"core0.frequency_pct": (50.0, 50.0, True)}
             assert said(of_host(CPU_CORE, view)) == of_full
 
     @pytest.mark.parametrize(
@@ -131,22 +131,28 @@ class TestProcessors:
         assert said is None or said in text
 
     @pytest.mark.parametrize(
-        ("stranger", "cpu", "wait", "threads", "ours"),
+        ("stranger", "cpu", "wait", "threads", "running", "ours"),
         [
-            (39.0, 0.0, 0.0, 10, True),  # the others alone do not fill it
-            (40.0, 0.0, 0.0, 10, False),
-            (180.0, 10.0, 240.0, 50, False),  # a quarter of ten requests
-            (180.0, 10.0, 241.0, 50, True),
-            (180.0, 10.0, 41.0, 2, True),  # of two threads
-            (180.0, 62.0, None, 50, False),  # a wait that was not measured is four times the CPU time there
-            (180.0, 63.0, None, 50, True),
+            (39.0, 0.0, 0.0, 10, 8, True),  # the others alone do not fill it
+            (40.0, 0.0, 0.0, 10, 8, False),
+            (180.0, 10.0, 240.0, 50, 8, False),  # a quarter of ten requests
+            (180.0, 10.0, 241.0, 50, 8, True),
+            (180.0, 10.0, 41.0, 2, 8, True),  # of two threads
+            (180.0, 10.0, 16.0, 1, 8, True),
+            (180.0, 62.0, None, 50, 8, False),  # a wait that was not measured is four times the CPU time there
+            (180.0, 63.0, None, 50, 8, True),
+            (180.0, 250.0, None, 50, None, False),  # or the CPU time, where nobody is known to wait
+            (180.0, 251.0, None, 50, None, True),
         ],
     )
-    def test_strangers_fill_it(self, stranger: float, cpu: float, wait: float | None, threads: int, ours: bool) -> None:
+    def test_strangers_fill_it(
+        self, stranger: float, cpu: float, wait: float | None, threads: int, running: int | None, ours: bool
+    ) -> None:
+        scheduler = None if running is None else Scheduler(0, 0, 0, running)
         groups = (group(cpu, wait=wait, threads=threads), group(0.0, name="fpm", role=Role.APPLICATION))
         for name, full in (("backup", ours), ("mongod", True)):
             rows = (process(stranger, name, OTHER),)
-            view = host({"scheduler": Scheduler(0, 0, 0, 8)}, cpu=busy(100.0), groups=groups, processes=rows)
+            view = host({"scheduler": scheduler}, cpu=busy(100.0), groups=groups, processes=rows)
             assert states(of_host(CPU, view)) == (full, full)
             assert of_host(CPU, view, load={"in_flight": None}).over
 
@@ -181,6 +187,7 @@ class TestProcessors:
         found = of_host(CPU_CORE, view, load={"in_flight": flying})
         assert states(found) == (over, held)
         assert value(found, "core1.busy_pct") == core
+        assert "process.wanted_pct" not in {row[0] for row in found.evidence}  # it waits for no core
         assert found.confidence == (1.0 if share >= 85.0 and threads == 1 else 0.9)
         assert "apache2 (pid 7) fills one core" in advice(found)
 
@@ -259,6 +266,7 @@ class TestProcessors:
         """Four fifths of a core are all of it where a fifth is stolen."""
         view = host({"scheduler": Scheduler(0, 0, 0, 3)}, cpu=busy(share, steal))
         assert of_host(CPU, view).over is full
+        assert value(of_host(CPU, view), "cpu.steal_pct") == (steal or None)
         cores = (CoreShares(0, busy(share, steal)), CoreShares(1, busy(5.0)))
         rows, groups = (process(share),), (group(share),)
         found = of_host(CPU_CORE, host(cpu=busy(share / 2, steal / 2), cores=cores, processes=rows, groups=groups))
