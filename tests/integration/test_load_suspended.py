@@ -19,7 +19,7 @@ from tests.loads.scripted import scripted
 
 STOPS_S = 2.0
 QUIET_S = 1.0  # without requests for so long, a load has stopped
-CONTINUES_S = 5.0
+CONTINUES_S = 30.0
 
 
 async def last_change(value: Callable[[], int], within_s: float = 10.0) -> float:

@@ -2,7 +2,6 @@
 
 import asyncio
 import resource
-import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +75,7 @@ async def test_a_pool_of_five_serves_sleeping_pages_as_arithmetic_says(apache: A
         assert run.last.elapsed_s == pytest.approx(seconds, rel=0.02, abs=0.1)
 
 
+@pytest.mark.timeout(300)  # those that find the accept queue full come again after 1, 3, 7, 15, 31 s
 async def test_ten_thousand_connections_at_once() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < CONNECTIONS + 100:
@@ -101,14 +101,12 @@ async def test_ten_thousand_connections_at_once() -> None:
         async with scripted(handler=answer_when_seen) as server:
 
             async def watch(pool: LoadPool) -> None:
-                await until(lambda: server.open == CONNECTIONS, 60, state=pool.take)
-                await until(lambda: is_open(pool.take()), state=pool.take)
+                await until(lambda: server.open == CONNECTIONS, 200, state=pool.take)
+                await until(lambda: is_open(pool.take()), 60, state=pool.take)
                 seen.set()
 
-            what = plan(server.url, requests=CONNECTIONS, concurrency=CONNECTIONS, keepalive=True, timeout_s=100)
-            started = time.monotonic()
-            run = await run_load(what, during=watch, within_s=90)
-            assert time.monotonic() - started < 90
+            what = plan(server.url, requests=CONNECTIONS, concurrency=CONNECTIONS, keepalive=True, timeout_s=300)
+            run = await run_load(what, during=watch, within_s=280)
         assert run.last.state is LoadState.DONE
         assert run.last.failed == 0, run.failures
         assert run.last.requests == asked == server.connections == CONNECTIONS

@@ -87,7 +87,7 @@ async def test_a_hostile_page(answer: Answer) -> None:
         except FetchError as error:
             text = str(error.message)
         assert 0 < len(text) <= LIMIT
-        assert time.monotonic() - began < 3.0
+        assert time.monotonic() - began < 15.0
         assert process.memory_info().rss - before < 50 << 20
         await client.close()
     assert b"\r\nAccept-Encoding: identity\r\n" in requests[0]

@@ -85,7 +85,7 @@ async def scripted(
             server.open -= 1
             writer.close()
 
-    listener = await asyncio.start_server(connected, host, 0, ssl=tls, backlog=1024)
+    listener = await asyncio.start_server(connected, host, 0, ssl=tls, backlog=4096)
     server.port = listener.sockets[0].getsockname()[1]
     try:
         yield server
