@@ -1,4 +1,4 @@
-"""Eighteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
+"""Fifteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
 
 ``LOADTOP_SNAPSHOTS=write`` writes them again; look at the difference before you commit it. What holds for every screen
 at every size is in test_screens.py.
@@ -133,12 +133,9 @@ PICTURES = {
     "apache-workers-plain": Picture(cockpit("apache-workers"), plain=True),
     "stale": Picture(cockpit("stale")),
     "load-failed": Picture(cockpit("load-failed")),
-    "done": Picture(cockpit("done")),
     "dependency": Picture(cockpit("dependency"), size=(120, 40)),
     "breakdown": Picture(cockpit("dependency"), ("b",)),
-    "php-fpm": Picture(cockpit("servers"), ("right",) * 6),
     "nginx": Picture(cockpit("nginx"), ("colon", "s", "t")),
-    "workers": Picture(cockpit("workers"), ("m", *"new")),
     "command": Picture(command, ("tab", "enter")),
     "evidence": Picture(cockpit("swap"), ("e",)),
     "tune": Picture(tune),
