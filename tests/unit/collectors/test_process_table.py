@@ -89,6 +89,20 @@ def test_the_busiest_others_have_a_row(machine: Machine, stat_text: Stat) -> Non
     assert list(rows) == [109, 108, 107, 106, 105]
 
 
+def test_busy_is_what_one_takes_per_second_between_its_last_readings(machine: Machine, stat_text: Stat) -> None:
+    machine.stats = {102: stat_text(102, "job")}
+    for second in range(3 * IDLE_EVERY):
+        machine.stats |= {100: stat_text(100, "job", ticks=9000 + second), 101: stat_text(101, "job", ticks=5 * second)}
+        if second == IDLE_EVERY:
+            machine.stats[102] = stat_text(102, "job", ticks=2 * IDLE_EVERY)
+        rows = list(machine.sample())
+        if 102 in rows:
+            assert rows == [101, 102, 100]
+            break
+    else:
+        pytest.fail("it was never busy")
+
+
 def test_others_that_sleep_are_read_in_turn(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {pid: stat_text(pid, "sleeper") for pid in range(100, 150)} | {10: stat_text(10, "httpd")}
     machine.sample()
@@ -141,20 +155,24 @@ def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Mac
     machine.stats = {pid: stat_text(pid, "httpd") for pid in range(100, 120)}
     machine.sample()
     asked: list[int] = []
+    turns = 1
     while wanted := machine.table.want_pss():
         assert len(wanted) <= PSS_FIRST + PSS_AGAIN
         asked += wanted
+        turns += 1
         machine.sample(pss={pid: f"head\nPss: {pid} kB\n" for pid in wanted})
     assert sorted(asked) == list(range(100, 120))
     assert {row.pid: row.pss_kb for row in machine.rows} == {pid: pid for pid in range(100, 120)}
-    for _ in range(PSS_EVERY):
+    for _ in range(PSS_EVERY - turns):
         machine.sample()
+    assert machine.table.want_pss() == ()
+    machine.sample()
     assert machine.table.want_pss() == tuple(asked[:PSS_AGAIN])
 
 
 def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machine, stat_text: Stat) -> None:
     machine.stats = {10: stat_text(10, "httpd")}
-    machine.sample()
+    machine.sample(pss={10: "Pss: 1 kB\n"})
     machine.sample(pss={10: "garbage\n", 99: "Pss: 1 kB\n"})
     assert machine.rows[0].pss_kb is None
 
@@ -182,11 +200,14 @@ def test_waits_are_added_up_thread_by_thread(machine: Machine, stat_text: Stat) 
     assert machine.rows[0].wait_ns is None, "another process of this number"
 
 
-def test_threads_that_a_machine_makes_up_have_no_waits(machine: Machine, stat_text: Stat) -> None:
+@pytest.mark.parametrize(("made_up", "wait_ns"), [(MOST_TOLD, None), (MOST_TOLD - 1, 100 * MOST_TOLD - 100)])
+def test_threads_that_a_machine_makes_up_have_no_waits(
+    machine: Machine, stat_text: Stat, made_up: int, wait_ns: int | None
+) -> None:
     machine.stats = {10: stat_text(10, "apache2"), 11: stat_text(11, "apache2")}
-    some, many = "1 1 100 1\n", "".join(f"{task} 1 100 1\n" for task in range(MOST_TOLD))
+    some, many = "1 1 100 1\n", "".join(f"{task} 1 100 1\n" for task in range(made_up))
     machine.sample(waits={10: some, 11: many})
-    assert {row.pid: row.wait_ns for row in machine.rows} == {10: 100, 11: None}
+    assert {row.pid: row.wait_ns for row in machine.rows} == {10: 100, 11: wait_ns}
 
 
 def test_a_kernel_that_does_not_count_waits_has_none(machine: Machine, stat_text: Stat) -> None:
@@ -261,6 +282,10 @@ def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine,
     assert machine.sample() == {100: OTHER}
     assert machine.sample() == {}
     assert machine.table.asleep() == {100}
+    machine.stats = {100: stat_text(100, "job", ticks=60)}
+    machine.at -= 1.0  # a clock that stands still
+    assert machine.sample() == {}
+    assert machine.table.asleep() == {100}
 
 
 def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_text: Stat) -> None:
@@ -268,13 +293,21 @@ def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_
     machine.sample()
     machine.table.set_aside(frozenset({10}))
     assert machine.sample() == {20: "httpd"}
+    assert (machine.table.tested("httpd"), machine.table.roots("httpd")) == ((20,), (10, 20))
     assert set(machine.table.want_pss()) <= {20}
     machine.table.set_aside(frozenset())
     assert machine.sample() == dict.fromkeys((10, 11, 20), "httpd")
 
 
 def test_a_service_is_that_process_and_all_that_descend_from_it(machine: Machine, stat_text: Stat) -> None:
-    names = {10: ("sh", 1), 11: ("python3", 10), 12: ("worker", 11), 13: ("httpd", 12), 14: ("other", 10)}
+    names = {
+        1: ("init", 0),
+        10: ("sh", 1),
+        11: ("python3", 10),
+        12: ("worker", 11),
+        13: ("httpd", 12),
+        14: ("other", 10),
+    }
     machine.stats = {pid: stat_text(pid, name, parent=parent) for pid, (name, parent) in names.items()}
     machine.sample()
     machine.table.set_aside(frozenset(), frozenset({11, 13}))
