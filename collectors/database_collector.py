@@ -1,19 +1,22 @@
 """Databases and caches of one machine: asked at the addresses that the user names, or where their processes listen."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from collectors.config_files import view_of
 from collectors.errors import AbsentError, ReadError
 from collectors.machine import Endpoint
-from collectors.server_collector import Candidates, R, ServerCollector
+from collectors.server_collector import Candidates, ServerCollector
 from loadtop.i18n import Message
+from loadtop.model.server import ServiceReading
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - as read
 _MOST_CANDIDATES = 6
 
+S = TypeVar("S", bound=ServiceReading)
 
-class DatabaseCollector(ServerCollector[R]):
+
+class DatabaseCollector(ServerCollector[S]):
     """A subclass has :meth:`fetch` and :meth:`records`. A password is sent only to a server that the user named, or to
     one of ``sockets`` of this machine: anyone can start a process with the name of a server."""
 
@@ -27,6 +30,10 @@ class DatabaseCollector(ServerCollector[R]):
     async def is_trusted(self, address: str) -> bool:
         """Whether a password may be sent there. Raises :class:`~collectors.errors.FetchError`."""
         return address in self.given or (address in self.sockets and await self.machine.reach(address) == address)
+
+    @staticmethod
+    def lacks(record: S) -> Message | None:
+        return record.refusal
 
     @staticmethod
     def telling(refused: Sequence[ReadError]) -> ReadError:

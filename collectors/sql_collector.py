@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import ClassVar
 
-from collectors.database_collector import DatabaseCollector
+from collectors.database_collector import DatabaseCollector, S
 from collectors.errors import FetchError, SilentError, TransportError
 from collectors.machine import Machine, Page, Wanted, lines_of
 from collectors.parsing import LONGEST_TEXT, short
-from collectors.server_collector import R
 from collectors.sql_session import Login, Session
 from collectors.transport.exchange import refused
 from collectors.under_test import UnderTest
@@ -24,7 +23,7 @@ _OWN_STATUS = Wanted("/proc/self/status")
 _USERS = Wanted("/etc/passwd", regular=True)
 
 
-class SqlCollector(DatabaseCollector[R]):
+class SqlCollector(DatabaseCollector[S]):
     """A subclass names its client library and its statements, whose rows are a name and a value, and logs in."""
 
     library: ClassVar[str]

@@ -21,7 +21,6 @@ from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, 
 from collectors.sql_collector import REFUSES, STATEMENT_S, SqlCollector
 from collectors.sql_session import Channel, Connection, Login
 from collectors.transport import files
-from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.mysql.record import GROUP, NAME, MysqlStatus
 
@@ -129,12 +128,6 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
 
     def records(self, page: Page, at: float) -> Sequence[MysqlStatus]:
         return (replace(parse_page(page), at=at),)
-
-    @staticmethod
-    def lacks(record: MysqlStatus) -> Message | None:
-        if record.refuses:
-            return Message("{address} refuses connections: max_connections is reached", address=record.address)
-        return None
 
 
 class _Connection:

@@ -19,7 +19,6 @@ from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, 
 from collectors.postgresql.account import Account, account_for
 from collectors.sql_collector import REFUSES, STATEMENT_S, SqlCollector
 from collectors.sql_session import Channel, Connection, Login
-from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.postgresql.record import FIX, GROUP, NAME, PostgresqlStatus
 
@@ -123,12 +122,6 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
 
     def records(self, page: Page, at: float) -> Sequence[PostgresqlStatus]:
         return (replace(parse_page(page), at=at),)
-
-    @staticmethod
-    def lacks(record: PostgresqlStatus) -> Message | None:
-        if record.refuses:
-            return Message("{address} refuses connections: max_connections is reached", address=record.address)
-        return None
 
 
 class _Connection:

@@ -17,7 +17,6 @@ from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page
 from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, count_or_none, counts, decimal, excerpt, short
-from loadtop.i18n import Message
 from loadtop.model import Role
 from loadtop.servers.redis.record import GROUP, NAME, RedisStatus
 
@@ -60,12 +59,6 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
 
     def records(self, page: Page, at: float) -> Sequence[RedisStatus]:
         return (replace(parse_page(page), at=at),)
-
-    @staticmethod
-    def lacks(record: RedisStatus) -> Message | None:
-        if record.refuses:
-            return Message("{address} refuses connections: maxclients is reached", address=record.address)
-        return None
 
 
 def question(password: str) -> bytes:

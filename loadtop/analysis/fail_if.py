@@ -153,9 +153,6 @@ class Watchdog:
             self._held[condition.text] = held = self._held[condition.text] + passed if true else 0.0
             self._longest[condition.text] = max(self._longest[condition.text], held)
 
-    def broken(self, summary: Json) -> list[str]:
-        return [outcome.condition.text for outcome in self.outcomes(summary) if outcome.broken]
-
     def outcomes(self, summary: Json, compared: Comparisons = NOTHING) -> list[Outcome]:
         """What became of each rule, in the order given; ``compared`` is for those about a baseline."""
         return [self._outcome(each, summary, compared.get(each, {})) for each in self._conditions]

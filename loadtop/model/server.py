@@ -5,10 +5,10 @@ tables and exports follow from these declarations.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from loadtop.i18n import Message, Text, verbatim
 
@@ -76,7 +76,6 @@ class WorkerLimit:
 
 
 FULL_PCT = 95.0  # percent of its connections or of its thread from which a service is full; our own, as for the pools
-LOCKED_PCT = 50.0  # percent of the sessions at work that wait for locks: most requests wait there then; our own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +146,6 @@ class ServiceState:
         shares = (self.connected_pct, self.thread_pct)
         return self.refuses or any(share is not None and share >= FULL_PCT for share in shares)
 
-    @property
-    def waits_for_locks(self) -> bool:
-        """Whether a large part of the sessions at work waits for locks."""
-        waits = self.lock_waits or 0
-        return waits > 0 and 100.0 * waits >= LOCKED_PCT * (self.running or 0)
-
 
 @dataclass(frozen=True, slots=True)
 class ServerReading:
@@ -191,6 +184,66 @@ class ServerReading:
     def service(self, per_second: Mapping[str, float | None]) -> ServiceState | None:  # noqa: ARG002 - for subclasses
         """How full a database or cache says that it is, given the rates of its counters; ``None`` for other kinds."""
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceReading(ServerReading):
+    """One reading of a database or cache. ``refuses``: it has too many connections to take one more, and nothing else
+    is known. ``at`` is when the answer came, on the uptime clock of its host. ``blocker`` blocks most of the sessions
+    that wait. ``setting`` limits its connections; ``counted`` and ``limited`` are the fields with their number, the one
+    that asks among them, and with that limit."""
+
+    setting: ClassVar[str] = "max_connections"
+    counted: ClassVar[str] = "connected"
+    limited: ClassVar[str] = "max_connections"
+
+    address: str = label()
+    version: str = label(default="")
+    _: KW_ONLY
+    refuses: bool = label(default=False)
+    port: int | None = None
+    uptime_s: int | None = None
+    at: float | None = None
+    blocker: Blocker | None = None
+
+    @property
+    def key(self) -> str:
+        return self.address
+
+    @property
+    def configured(self) -> int | None:
+        """The value of the setting."""
+        value: int | None = getattr(self, self.limited)
+        return value
+
+    @property
+    def usable(self) -> int | None:
+        """Connections that ordinary users can have."""
+        return self.configured
+
+    @property
+    def full(self) -> float | None:
+        """Percent of the usable connections that are open; ``None`` where either number is not known."""
+        return 100.0 if self.refuses else self.state("").connected_pct
+
+    @property
+    def refusal(self) -> Message | None:
+        """That it refuses connections, if it does."""
+        text = "{address} refuses connections: {setting} is reached"
+        return Message(text, address=self.address, setting=self.setting) if self.refuses else None
+
+    def state(self, kind: str, refused: float | None = None, **more: Any) -> ServiceState:
+        """What :meth:`service` says, with ``more`` of its fields; ``refused`` are connections per second."""
+        return ServiceState(
+            kind=kind,
+            address=self.address,
+            port=self.port,
+            connected=getattr(self, self.counted),
+            connection_limit=self.usable,
+            refuses=self.refuses or bool(refused),
+            blocker=self.blocker,
+            **more,
+        )
 
 
 def columns(record: type[ServerReading], *measures: Measure) -> tuple[Column, ...]:

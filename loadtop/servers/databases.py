@@ -1,42 +1,19 @@
-"""What the kinds of SQL databases share."""
+"""What the kinds of databases and caches share."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 from loadtop.i18n import Message, Text, listed, plain
-from loadtop.model import ServerReading
-from loadtop.rates.measured import HostView
-from loadtop.rates.metrics import sum_known
+from loadtop.model.server import ServiceReading
 
 
-class Database(Protocol):
-    """A reading with the server's limit of sessions."""
-
-    @property
-    def address(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def max_connections(self) -> int | None: ...
-
-
-def summed(kind: str, record: type[ServerReading], field: str) -> Callable[[HostView], float | None]:
-    """Reads the gauge or the rate of this field, over all servers of the kind on a machine."""
-
-    def read(host: HostView) -> float | None:
-        servers = host.servers(kind, record)
-        return sum_known(each.per_second.get(field, getattr(each.reading, field)) for each in servers)
-
-    return read
-
-
-def seen(servers: Sequence[Database]) -> Text:
+def seen(servers: Sequence[ServiceReading]) -> Text:
     return listed(
         [
             Message(
-                "{version}, max_connections {limit} ({address})",
+                "{version}, {setting} {limit} ({address})",
                 version=each.version or "-",
-                limit="-" if each.max_connections is None else each.max_connections,
+                setting=each.setting,
+                limit="-" if each.configured is None else each.configured,
                 address=each.address,
             )
             for each in servers
@@ -44,7 +21,7 @@ def seen(servers: Sequence[Database]) -> Text:
     )
 
 
-def settings(kind: str, servers: Sequence[Database]) -> Iterator[tuple[str, str]]:
+def settings(kind: str, servers: Sequence[ServiceReading]) -> Iterator[tuple[str, str]]:
     for each in servers:
-        if each.max_connections is not None:
-            yield f"{kind} {plain(each.address)} max_connections", str(each.max_connections)
+        if each.configured is not None:
+            yield f"{kind} {plain(each.address)} {each.setting}", str(each.configured)

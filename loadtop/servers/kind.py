@@ -11,7 +11,7 @@ from loadtop.i18n import Text, Translatable
 from loadtop.model import Cause, HostSample, Process
 from loadtop.model.server import ServerKind, ServerReading
 from loadtop.rates.measured import HostView
-from loadtop.rates.metrics import HostMetric
+from loadtop.rates.metrics import HostMetric, sum_known
 from loadtop.rates.records import HostRates, ServerRates
 
 R = TypeVar("R", bound=ServerReading)
@@ -142,6 +142,16 @@ class Kind(ServerKind, Generic[R]):
 
 
 AnyKind = Kind[Any]  # a kind whatever its readings are: what the registry holds
+
+
+def summed(kind: str, record: type[ServerReading], field: str) -> Callable[[HostView], float | None]:
+    """Reads the gauge or the rate of this field, over all servers of the kind on a machine."""
+
+    def read(host: HostView) -> float | None:
+        servers = host.servers(kind, record)
+        return sum_known(each.per_second.get(field, getattr(each.reading, field)) for each in servers)
+
+    return read
 
 
 def pool_memory(processes: Sequence[Process]) -> tuple[int | None, float | None]:

@@ -190,5 +190,5 @@ def test_in_japanese(seen: Run) -> None:
     ],
 )
 def test_rules_of_fail_if(seen: Run, text: str, broken: bool) -> None:
-    watchdog = Watchdog([Condition.parse(text)])
-    assert bool(watchdog.broken(seen.totals.as_json())) is broken
+    (outcome,) = Watchdog([Condition.parse(text)]).outcomes(seen.totals.as_json())
+    assert outcome.broken is broken

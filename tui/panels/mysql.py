@@ -1,48 +1,37 @@
 """MySQL and MariaDB: sessions at work, those that wait for row locks, and connections."""
 
-from collections.abc import Sequence
-
-from loadtop.i18n import pad, tr
+from loadtop.i18n import tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.mysql.record import MysqlStatus
-from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, length, line, width
+from tui.drawing.line import Line, Role, Span, line
 from tui.drawing.numbers import count, per_second
-from tui.panels.server import ServerPanel, blocking, fullness, is_full
-from tui.state.view import Curve, View
+from tui.panels.server import Figures, ServicePanel, is_full
+from tui.state.view import Curve
 
 
-class MysqlPanel(ServerPanel[MysqlStatus]):
+class MysqlPanel(ServicePanel[MysqlStatus]):
     KIND = MYSQL
     KEY = MYSQL.name
     CURVES = (Curve("mysql.running", MYSQL.read("mysql.running"), "running sessions, 0 to {top}", 10.0),)
+    RATE = "questions"
 
-    def records(self, view: View) -> Sequence[ServerRates[MysqlStatus]]:
+    @staticmethod
+    def rank(rates: ServerRates[MysqlStatus]) -> tuple[float, float]:
         """Those with waits for locks first, then the fullest."""
-        return sorted(
-            MYSQL.rates(view.rates), key=lambda each: (-(each.reading.lock_waits or 0), -(each.reading.full or 0.0))
-        )
+        return -(rates.reading.lock_waits or 0), -(rates.reading.full or 0.0)
 
-    def tag(self, view: View) -> Line:
-        rates = [each.per_second["questions"] for each in self.records(view)[:1]]
-        return line(*(Span(f"{per_second(rate, 5)}/s", Role.DIM) for rate in rates if rate is not None))
+    def gauge(self, rates: ServerRates[MysqlStatus]) -> tuple[Line, float | None]:
+        status = rates.reading
+        taken = Role.BAD if rates.per_second["refused"] or is_full(status.full) else Role.VALUE
+        limit = tr(" of {all}  ", all=count(status.usable))
+        return line(tr("connected "), Span(count(status.connected), taken), limit), status.full
 
-    def table(self, view: View, records: Sequence[ServerRates[MysqlStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
-        status, rates = records[0].reading, records[0].per_second
-        if status.refuses:
-            lost = tr("{address} refuses connections: max_connections is reached", address=status.address)
-            return self.words(lost, cells, rows, Role.BAD)
-        taken = Role.BAD if rates["refused"] or is_full(status.full) else Role.VALUE
-        limit = tr(" of {all}  ", all=count(status.max_connections))
-        head = line(tr("connected "), Span(count(status.connected), taken), limit)
-        figures = (
-            (tr("executing"), count(status.running, 6), Role.VALUE),
-            (tr("row lock waits"), count(status.lock_waits, 6), Role.BAD if status.lock_waits else Role.DIM),
-            (tr("lock ms/s"), count(rates["lock_ms"], 6), Role.VALUE),
-            (tr("slow/s"), per_second(rates["slow_queries"], 6), Role.DIM),
+    def figures(self, rates: ServerRates[MysqlStatus]) -> Figures:
+        status, waits = rates.reading, rates.reading.lock_waits
+        return (
+            (tr("executing"), [Span(count(status.running, 6), Role.VALUE)]),
+            (tr("row lock waits"), [Span(count(waits, 6), Role.BAD if waits else Role.DIM)]),
+            (tr("lock ms/s"), [Span(count(rates.per_second["lock_ms"], 6), Role.VALUE)]),
+            (tr("slow/s"), [Span(per_second(rates.per_second["slow_queries"], 6), Role.DIM)]),
         )
-        name = max(width(text) for text, _, _ in figures) + 1
-        lines = [(*head, *gauge(status.full, cells - length(head), fullness(status.full), self.glyphs))]
-        shown = [*lines, *(line(pad(text, name), Span(value, role)) for text, value, role in figures)]
-        return [*shown[:3], *blocking(status.blocker), *shown[3:]][:rows]

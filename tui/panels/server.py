@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from loadtop.i18n import tr
+from loadtop.i18n import pad, tr
 from loadtop.model import State
-from loadtop.model.server import Blocker, ServerReading
+from loadtop.model.server import Blocker, ServerReading, ServiceReading
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import AnyKind
-from tui.drawing.line import Line, Role, Span, line
-from tui.drawing.numbers import count
+from tui.drawing.graph import gauge
+from tui.drawing.line import Line, Role, Span, length, line, message_text, width
+from tui.drawing.numbers import count, per_second
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
@@ -51,6 +52,9 @@ def blocking(blocker: Blocker | None) -> list[Line]:
     ]
 
 
+Figures = Sequence[tuple[str, Sequence[Span]]]  # a title and its value, each in a line
+
+
 class ServerPanel(Panel, Generic[R]):
     """A panel for one kind of server.
 
@@ -88,3 +92,48 @@ class ServerPanel(Panel, Generic[R]):
         lines = self.table(view, records, cells, rows)
         spare = rows - len(lines)
         return [*lines, *(self.graph(view, records, cells, spare) if spare >= 3 else [])][:rows]
+
+
+class GaugePanel(ServerPanel[R]):
+    """A panel that shows one server: a gauge, and figures below each other. ``RATE`` is the counter in its title."""
+
+    RATE: ClassVar[str]
+
+    def records(self, view: View) -> Sequence[ServerRates[R]]:
+        return sorted(super().records(view), key=self.rank)
+
+    @staticmethod
+    def rank(rates: ServerRates[R]) -> tuple[float, float]:
+        """The least is that of the server to show."""
+        raise NotImplementedError
+
+    def tag(self, view: View) -> Line:
+        rates = [each.per_second[self.RATE] for each in self.records(view)[:1]]
+        return line(*(Span(f"{per_second(rate, 5)}/s", Role.DIM) for rate in rates if rate is not None))
+
+    def gauge(self, rates: ServerRates[R]) -> tuple[Line, float | None]:
+        """What is before the gauge, and what it shows in percent."""
+        raise NotImplementedError
+
+    def figures(self, rates: ServerRates[R]) -> Figures:
+        raise NotImplementedError
+
+    def table(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
+        (head, share), figures = self.gauge(records[0]), self.figures(records[0])
+        bar = gauge(None if share is None else min(100.0, share), cells - length(head), fullness(share), self.glyphs)
+        name = min(max(width(text) for text, _ in figures) + 1, cells - 6)  # a long label loses its own figure
+        return [(*head, *bar), *(line(pad(text, name), *spans) for text, spans in figures)][:rows]
+
+
+S = TypeVar("S", bound=ServiceReading)
+
+
+class ServicePanel(GaugePanel[S]):
+    """A panel for databases or caches: also says where connections are refused, and which session blocks others."""
+
+    def table(self, view: View, records: Sequence[ServerRates[S]], cells: int, rows: int) -> list[Line]:
+        status = records[0].reading
+        if status.refusal is not None:
+            return self.words(message_text(status.refusal), cells, rows, Role.BAD)
+        shown = super().table(view, records, cells, rows)
+        return [*shown[:3], *blocking(status.blocker), *shown[3:]][:rows]

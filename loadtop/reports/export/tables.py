@@ -177,7 +177,8 @@ def _servers(kind: AnyKind) -> Table:
 
 def _properties(record: type[ServerReading]) -> dict[str, Read]:
     found: dict[str, Read] = {}
-    for name, value in vars(record).items():
+    for name in dict.fromkeys(name for each in record.__mro__ for name in vars(each)):
+        value = getattr(record, name)
         if isinstance(value, property) and not hasattr(ServerReading, name):
             hint = get_type_hints(value.fget)["return"]
             if all(kind in (int, float, bool, NoneType) for kind in get_args(hint) or (hint,)):

@@ -7,8 +7,8 @@ from loadtop.i18n import Message, mean_figure, plain, tr
 from loadtop.model import HostSample, Role
 from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
-from loadtop.servers.databases import seen, settings, summed
-from loadtop.servers.kind import Json, Kind, Lack
+from loadtop.servers.databases import seen, settings
+from loadtop.servers.kind import Json, Kind, Lack, summed
 from loadtop.servers.mysql.record import FIX, GROUP, NAME, MysqlStatus
 
 _sum = partial(summed, NAME, MysqlStatus)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadtop.model.server import Blocker, ServerReading, ServiceState, counter, gauge, label, limit
+from loadtop.model.server import ServiceReading, ServiceState, counter, gauge, limit
 
 NAME = "mysql"
 GROUP = "mysql"
@@ -15,16 +15,12 @@ GRANT SELECT ON performance_schema.* TO 'USER'@'localhost';   (MySQL only)"""
 
 
 @dataclass(frozen=True, slots=True)
-class MysqlStatus(ServerReading):
+class MysqlStatus(ServiceReading):
     """``connected`` sessions are open, the one that asks among them; ``running`` are the others that execute a
     statement. ``lock_waits`` wait for a row lock of InnoDB; ``lock_ms`` is how long all have waited for row locks.
-    ``slow_queries`` took longer than long_query_time. ``refused`` connections found no place; ``refuses``: so did the
-    one that asks, and nothing else is known. ``blocker`` is the session that blocks most of those that wait;
-    ``blockers_hidden``: the account may not see it. ``at`` is when the answer came, on the uptime clock of its
-    host."""
+    ``slow_queries`` took longer than long_query_time. ``refused`` connections found no place. ``blockers_hidden``: the
+    account may not see who blocks whom."""
 
-    address: str = label()
-    version: str = label(default="")
     running: int | None = gauge(default=None)
     connected: int | None = gauge(default=None)
     max_connections: int | None = limit(default=None)
@@ -33,35 +29,7 @@ class MysqlStatus(ServerReading):
     slow_queries: int | None = counter("slow_queries_s", default=None)
     lock_ms: int | None = counter("lock_ms_s", default=None)
     refused: int | None = counter("refused_s", default=None)
-    refuses: bool = label(default=False)
-    port: int | None = None
-    uptime_s: int | None = None
-    at: float | None = None
-    blocker: Blocker | None = None
     blockers_hidden: bool = False
 
-    @property
-    def key(self) -> str:
-        return self.address
-
-    @property
-    def full(self) -> float | None:
-        """Percent of ``max_connections`` in use; ``None`` where the limit is not known."""
-        if self.refuses:
-            return 100.0
-        if self.connected is None or not self.max_connections:
-            return None
-        return 100.0 * self.connected / self.max_connections
-
     def service(self, per_second: Mapping[str, float | None]) -> ServiceState:
-        return ServiceState(
-            kind=NAME,
-            address=self.address,
-            port=self.port,
-            connected=self.connected,
-            connection_limit=self.max_connections,
-            running=self.running,
-            lock_waits=self.lock_waits,
-            refuses=self.refuses or bool(per_second.get("refused")),
-            blocker=self.blocker,
-        )
+        return self.state(NAME, per_second.get("refused"), running=self.running, lock_waits=self.lock_waits)

@@ -1,6 +1,7 @@
 """nginx as a kind of server: a web server or a proxy. Its verdict: all connections are taken, so it closes new ones."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
@@ -10,7 +11,7 @@ from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, Kind
+from loadtop.servers.kind import Json, Kind, summed
 from loadtop.servers.nginx.record import FULL_PCT, GROUP, NAME, NginxStatus
 
 CLEAR_PCT = 85.0  # percent of the connections below which it is cleared; our own, as for the other pools
@@ -96,8 +97,11 @@ NGINX_CONNECTIONS = Verdict(
 )
 
 
-def _sum(read: Callable[[ServerRates[NginxStatus]], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: sum_known(map(read, host.servers(NAME, NginxStatus)))
+_sum = partial(summed, NAME, NginxStatus)
+
+
+def _dropped(host: HostView) -> float | None:
+    return sum_known(map(dropped, host.servers(NAME, NginxStatus)))
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
@@ -157,10 +161,10 @@ NGINX = Kind(
     title="nginx",
     record=NginxStatus,
     metrics=(
-        Metric("nginx.active", "nginx connections", "", "neither", _sum(lambda each: each.reading.active)),
-        Metric("nginx.waiting", "nginx keep-alive", "", "neither", _sum(lambda each: each.reading.waiting)),
-        Metric("nginx.requests_s", "nginx requests", "/s", "higher", _sum(lambda each: each.per_second["requests"])),
-        Metric("nginx.dropped_s", "nginx connections dropped", "/s", "lower", _sum(dropped)),
+        Metric("nginx.active", "nginx connections", "", "neither", _sum("active")),
+        Metric("nginx.waiting", "nginx keep-alive", "", "neither", _sum("waiting")),
+        Metric("nginx.requests_s", "nginx requests", "/s", "higher", _sum("requests")),
+        Metric("nginx.dropped_s", "nginx connections dropped", "/s", "lower", _dropped),
     ),
     verdicts=(NGINX_CONNECTIONS,),
     demands=_demands,
