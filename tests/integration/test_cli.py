@@ -231,8 +231,8 @@ def test_whatever_ends_it_ends_the_load(apache: ApacheFactory, state: Path, name
         for _ in range(2):  # as timeout(1) does, and people who are in a hurry
             program.send_signal(getattr(signal, name))
             time.sleep(0.02)
-        out, _ = program.communicate(timeout=10)
-    assert wait_until(lambda: not any(map(lives, workers)), 2.0)
+        out, _ = program.communicate(timeout=30)
+    assert wait_until(lambda: not any(map(lives, workers)), 10.0)
     in_all = len(server.requests())  # from then on there are no more
     with Session(next(state.glob("*.loadtop"))) as session:
         recorded = [frame.load.requests or 0 for frame in session.frames() if frame.load is not None]

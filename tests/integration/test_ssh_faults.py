@@ -232,7 +232,7 @@ class TestGarbage:
         with pytest.raises(TransportError) as error:
             await transport.connect()
         await transport.close()
-        assert time.monotonic() - began < 15.0
+        assert time.monotonic() - began < 60.0
         assert str(error.value).isprintable()
         assert len(str(error.value)) < 400
         return str(error.value)

@@ -269,7 +269,7 @@ async def test_pipes_and_devices_there_are_not_opened(
     order = ("pipe", "regular", "empty", "device", "messages", "none", "last")
     began = time.monotonic()
     reading = await transport.read(Request(tuple(config_file(f"{files}/{name}") for name in order)))
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 10.0
     assert {name: reading.files[f"{files}/{name}"] for name in order} == {
         "pipe": NOT_REGULAR,
         "regular": "Listen 80\n",
@@ -300,7 +300,7 @@ async def test_what_blocks_there_is_ended(marked: Callable[..., Marked], tmp_pat
     began = time.monotonic()
     with pytest.raises(TransportError, match="cannot parse its response"):  # nor was the uptime read
         await transport.read(Request((config_file(f"{tmp_path}/regular"),)))
-    assert time.monotonic() - began < 8.0
+    assert time.monotonic() - began < 30.0
     await transport.close()
     await asyncio.to_thread(far.gone, 5.0)
     transport = far.transport()

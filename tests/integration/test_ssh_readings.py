@@ -215,12 +215,10 @@ async def test_proportional_memory_comes_later(far: SshTransport, apache: Apache
     server = apache(mpm="prefork", workers=10)
     machine = LinuxMachine(far, KINDS)
     sizes: dict[int, int | None] = {}
-    for _ in range(30):
-        sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group == "httpd"}
-        if sizes.get(server.pid):
-            break
-        await asyncio.sleep(0.05)
-    assert (sizes[server.pid] or 0) > 100
+    async with asyncio.timeout(30):
+        while (sizes.get(server.pid) or 0) <= 100:
+            sizes |= {row.pid: row.pss_kb for row in (await machine.sample()).processes or () if row.group == "httpd"}
+            await asyncio.sleep(0.05)
 
 
 async def test_one_channel_and_no_file_there(sshd: SshdFactory) -> None:
