@@ -78,7 +78,7 @@ FPM_CONF = "/etc/php/8.2/fpm/php-fpm.conf"
         (apache_config.files_of, [], apache_config.LAYOUTS),
         (haproxy_config.files_of, ["haproxy", "-Ws", "-f", "/etc/h.cfg", "-p", "/run/h.pid"], ["/etc/h.cfg"]),
         (haproxy_config.files_of, ["haproxy", "-f", "/a/", "-f", "/b.cfg"], ["/a/*.cfg", "/b.cfg"]),
-        (haproxy_config.files_of, ["haproxy", "-db", "--", "/a.cfg", "/b.cfg"], ["/a.cfg", "/b.cfg"]),
+        (haproxy_config.files_of, ["haproxy", "-f", "/a.cfg", "--", "/b.cfg", "c.cfg"], ["/a.cfg", "/b.cfg"]),
         (haproxy_config.files_of, [], []),
     ],
 )
