@@ -11,7 +11,7 @@ from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, Failures, GeneratorSample, LoadState
 from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
-from loadtop.rates.records import CgroupRates, GeneratorRates
+from loadtop.rates.records import CgroupRates, CpuShares, GeneratorRates
 from tests.unit.interval import FACTS, advice, busy, group, host, measured, of_host, of_load, states, value
 
 
@@ -125,6 +125,18 @@ class TestGenerator:
         assert states(found) == (over, held)
         assert value(found, "generator.worker_wanted_pct") == (engaged if over else None)
         assert ("waits for a CPU 60 % of the time" in advice(found)) is over
+
+    @pytest.mark.parametrize(("cpu", "over"), [(busy(90.0), True), (busy(90.5), False), (None, False)])
+    def test_beside_a_server_whose_requests_are_not_counted(self, cpu: CpuShares | None, over: bool) -> None:
+        """It waits for the same processors if these are full."""
+        generator = GeneratorRates(30.0, 30.0, 1, 0.0, 0.0, 0.0, wait=60.0, wanted=95.0)
+        view = host(role="target+generator", cpu=cpu)
+        assert of_load(GENERATOR, view, load={"in_flight": None}, generator=generator).over is over
+
+    @pytest.mark.parametrize(("engine", "said"), [("builtin", "Use --workers 2"), ("wrk", "Give wrk more threads")])
+    def test_more_workers_are_advised_as_the_engine_has_them(self, engine: str, said: str) -> None:
+        generator = GeneratorRates(95.0, 95.0, 1, 0.0, 0.0, 0.0)
+        assert said in advice(of_load(GENERATOR, load={"engine": engine}, generator=generator))
 
     @pytest.mark.parametrize(("share", "steal", "over"), [(81.0, 10.0, False), (81.5, 10.0, True), (90.5, 0.0, True)])
     def test_what_the_hypervisor_delivers_to_it_counts(self, share: float, steal: float, over: bool) -> None:
