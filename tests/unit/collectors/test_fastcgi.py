@@ -2,14 +2,18 @@
 
 import contextlib
 import struct
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.errors import ParseError
+from collectors.machine import Machine, Page
 from collectors.php_fpm import status as fpm
 from collectors.php_fpm.configuration import PoolConfig
+from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.instant import instantly
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,25 @@ def test_an_answer_over_fastcgi() -> None:
     assert fpm.parse_answer(answer) == (404, "File not found.\n")
     assert fpm.parse_answer(record(6, b"A: b\r\n\r\nx") + record(3, bytes(8))) == (200, "x")
     assert fpm.parse_answer(record(6, b"STATUS : 503\r\n\r\nStatus: 1") + record(3, bytes(8))) == (503, "Status: 1")
+
+
+@instantly
+async def test_the_first_path_that_has_a_page_is_taken() -> None:
+    class Fpm(FakeMachine):
+        async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
+            path = next(each for each in ("/a", "/b", "/c") if each.encode() in question)
+            self.fetched.append(path)
+            head = b"Status: 404\r\n" if path == "/a" else b"A: b\r\n"
+            return record(6, head + b"\r\n" + path.encode()) + record(3, bytes(8))
+
+    machine = Fpm()
+    machine.pages["http://web1/s"] = "web"
+    known = cast("Machine", machine)
+    page = await fpm.fetch(known, "unix:/s", 1.0, ("/a", "/b", "/c"))
+    assert (page.status, page.text, machine.fetched, 0 <= page.took_s < 60) == (200, "/b", ["/a", "/b"], True)
+    assert (await fpm.fetch(known, "unix:/s;/a", 1.0)).status == 404
+    assert (await fpm.fetch(known, "unix:/s", 1.0, ())) == Page("unix:/s", 404, "", 0.0)
+    assert (await fpm.fetch(known, "http://web1/s", 1.0)).text == "web"
 
 
 def test_an_answer_that_is_cut_off_or_none() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from collectors.apache import configuration as apache_config
 from collectors.config_files import Config, IncludeOf, entries, includes, read_config
 from collectors.haproxy import configuration as haproxy_config
-from collectors.machine import Endpoint, Missing
+from collectors.machine import Endpoint, Machine, Missing
 from collectors.php_fpm import configuration as fpm_config
 from collectors.php_fpm.configuration import PoolConfig
 from collectors.routing import Place, own_addresses, reached, shown_addresses
-from tests.unit.collectors.fake_machine import FakeFiles
+from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine
 
 
 def no_include(_: str) -> str | None:
@@ -113,6 +113,15 @@ def test_a_later_file_continues_with_a_pool_and_relative_includes_are_below_the_
         "/usr/local/etc/php-fpm.d/zz.conf": "[www]\nlisten = *:9000\npm.max_children = 50\n",
     }
     assert pools(files, path)[1] == (PoolConfig("www", "127.0.0.1:9000", "dynamic", 50),)
+
+
+def test_where_the_pools_of_a_master_listen() -> None:
+    text = (
+        "[global]\nlisten = 1\n[a]\nlisten = '/run/$pool.sock' ; here\n[b]\nlisten = 10.0.0.1:9001\n[c]\npm = static\n"
+    )
+    machine = FakeMachine()
+    machine.files = {"/proc/9/cmdline": f"php-fpm: master process ({FPM_CONF})\0", FPM_CONF: text}
+    assert asyncio.run(fpm_config.pool_addresses(cast("Machine", machine), 9)) == {"/run/a.sock", "9001"}
 
 
 def test_what_may_not_be_read_is_named_and_a_file_that_includes_itself_ends() -> None:
