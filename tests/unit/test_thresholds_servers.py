@@ -144,6 +144,15 @@ class TestApache:
             (False, True),
         )
 
+    def test_its_metrics(self) -> None:
+        view = serving(
+            page("WK_."), kind=APACHE, per_second={"accesses": 9.0},
+            groups=(group(50.0, processes=4, running=2, threads=8, wait=3.0),),
+        )  # fmt: skip
+        told = {metric.name.partition(".")[2]: APACHE.read(metric.name)(view) for metric in APACHE.metrics}
+        processes = {"processes": 4, "running": 2, "threads": 8, "cpu_pct": 50.0, "wait_pct": 3.0}
+        assert told == {**processes, "busy": 2, "idle": 1, "keepalive": 1, "requests_s": 9.0}
+
     def test_the_room_for_more_processes_is_reported_of_prefork(self) -> None:
         rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))

@@ -170,6 +170,18 @@ def test_what_reports_say_of_apache(watch: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pss_kb", "rss_kb", "size"),
+    [(2048, 4096, "  2.0 MB each (PSS)"), (None, 4096, "  4.0 MB each (RSS)"), (None, None, "")],
+)
+def test_what_reports_say_of_apaches_processes(pss_kb: float | None, rss_kb: float | None, size: str) -> None:
+    httpd = {name: {"mean": 4.0} for name in ("processes", "running", "cpu_pct")}
+    host = {"httpd": {**httpd, "pss_kb_mean": pss_kb, "rss_kb_mean": rss_kb}, "apache": None}
+    assert APACHE.rows(host) == [f"  httpd    processes 4  running 4  cpu 4 % of a core{size}"]
+    columns = {column.title: column.cell(host) for column in APACHE.columns}
+    assert columns == {"httpd": ({"mean": 4.0}, None), "busy workers": (None, None)}
+
+
+@pytest.mark.parametrize(
     ("accesses", "duration", "each"), [(50.0, 1000.0, 20.0), (0.0, 0.0, None), (None, 5.0, None), (5.0, None, None)]
 )
 def test_the_mean_time_that_apache_tells(accesses: float | None, duration: float | None, each: float | None) -> None:
@@ -184,11 +196,13 @@ def test_the_mean_time_that_apache_tells(accesses: float | None, duration: float
         ([{"listen_backlog": None}, {"server_limit": 2}], 511, "ListenBacklog unknown"),
         ([{"listen_backlog": 512}], 511, "its ListenBacklog of 512 is cut to 511"),
         ([{"url": "https://x/", "listen_backlog": 512}], 511, ""),  # of another port
+        ([{"url": "https://x/", "listen_backlog": 512}], 100, "its ListenBacklog of 512 is cut to 100"),
     ],
 )
 def test_what_is_missing_of_apache(settings: list[dict[str, Any]], limit: int, said: str, machine: Any) -> None:
     pages = tuple(replace(STATUS, **{"listen_backlog": 511} | each) for each in settings)
-    sample = machine.state(changes={"tcp": Tcp(0, 0, 0, listeners=(Listener(80, 0, limit),))}).sample
+    listener = Listener(80 if limit == 511 else 443, 0, limit)
+    sample = machine.state(changes={"tcp": Tcp(0, 0, 0, listeners=(listener,))}).sample
     assert str(APACHE.lacks(pages, sample).reason).startswith(said)
     assert bool(APACHE.lacks(pages, sample).reason) is bool(said)
 

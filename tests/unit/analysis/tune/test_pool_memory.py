@@ -1,6 +1,7 @@
 """What the processes of a pool take together, from RSS and PSS readings of differing age."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,6 +55,24 @@ def test_growth_since_pss_was_read_counts(pool_of: Callable[..., WorkerPool]) ->
 def test_a_process_that_shares_less_is_not_taken_for_the_others(pool_of: Callable[..., WorkerPool]) -> None:
     pool = pool_of(*(process(pid, 10_000, 4_000) for pid in range(1, 4)), process(9, 1_000, 900))
     assert pool.memory_kb == 3 * 4_000 + 900
+
+
+@pytest.mark.parametrize(
+    ("unread", "shared_kb", "memory_kb"), [(0, 18_000, 12_000), (3, 36_000, 24_000), (4, None, 70_000)]
+)
+def test_pss_is_read_of_half_of_the_processes_at_least(
+    pool_of: Callable[..., WorkerPool], unread: int, shared_kb: int | None, memory_kb: int
+) -> None:
+    processes = [process(pid, 10_000, 4_000 if pid <= 3 else None) for pid in range(1, 4 + unread)]
+    pool = pool_of(*processes)
+    assert (pool.shared_kb, pool.memory_kb) == (shared_kb, memory_kb)
+
+
+def test_memory_is_never_less_than_none(pool_of: Callable[..., WorkerPool]) -> None:
+    """PSS that is older than RSS may be larger."""
+    pool = pool_of(process(1, 4_000, 9_000), process(2, 5_000, 5_000))
+    assert (pool.shared_kb, pool.memory_kb) == (0, 9_000)
+    assert replace(pool, shared_kb=10_000).memory_kb == 0
 
 
 def test_without_pss_it_is_rss(pool_of: Callable[..., WorkerPool]) -> None:
