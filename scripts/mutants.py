@@ -51,7 +51,7 @@ GROUPS = (  # code, and the tests that are about it
             *("tests/unit/test_latch.py", "tests/unit/test_waiting_law.py", "tests/unit/test_forecast.py"),
             *("tests/unit/test_verdicts.py", "tests/unit/test_nginx.py", "tests/unit/analysis/test_totals_servers.py"),
             *("tests/unit/analysis/tune/test_pool_memory.py", "tests/unit/analysis/tune/test_sizing.py"),
-            *("tests/unit/test_worker_pools.py", "tests/unit/test_doctor.py"),
+            *("tests/unit/test_worker_pools.py", "tests/unit/test_doctor.py", "tests/unit/test_databases.py"),
             *("tests/unit/test_dependency.py", "tests/unit/test_breakdown.py"),
         ),
     ),
@@ -311,7 +311,8 @@ def _silence() -> None:
 def _summary(mutants: Sequence[Mutant], survivors: Sequence[Mutant]) -> Iterator[str]:
     reasons = REASONS.read_text("utf-8").splitlines()
     for mutant in survivors:
-        listed = any(line.startswith(f"- {mutant.where}: ") and mutant.label in line for line in reasons)
+        places = (f"- {mutant.where}: ", f"- {mutant.path}: ")
+        listed = any(line.startswith(places) and mutant.label in line for line in reasons)
         yield f"{'' if listed else 'NEW '}{mutant}"
     left = Counter(mutant.path for mutant in survivors)
     for path, number in Counter(mutant.path for mutant in mutants).items():

@@ -16,6 +16,7 @@ from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.interval import host
+from tests.unit.known import known
 
 CACHE = RedisStatus("db:6379", "7.0.15", 12, 3, 1000, 7, 5000, 0, 100.0, port=6379, uptime_s=9)
 DATABASE = MysqlStatus("db:3306", "8.0.43", 4, 12, 151, 3, 4711, 5, 6012, 0, port=3306, uptime_s=61)
@@ -49,6 +50,20 @@ def test_what_redis_says_of_itself() -> None:
     assert state_of(CACHE, REDIS) == ServiceState(
         kind="redis", address="db:6379", port=6379, connected=12, connection_limit=1000, thread_pct=41.25
     )
+
+
+def test_the_busiest_thread_of_several_counts() -> None:
+    rates = [ServerRates(CACHE, RATES["redis"] | {"cpu": cpu}) for cpu in (20.0, None, 41.25, 3.0)]
+    assert REDIS.read("redis.cpu_pct")(host(servers={"redis": tuple(rates)})) == 41.25
+    assert REDIS.read("redis.cpu_pct")(host(servers={"redis": (rates[1],)})) is None
+
+
+def test_one_server_that_hides_something_lacks_it() -> None:
+    sample = known(host().sample)
+    hiding, telling = replace(DATABASE, blockers_hidden=True), replace(SESSIONS, hidden=False)
+    assert "cannot see which session" in str(MYSQL.lacks((DATABASE, hiding), sample).reason)
+    assert "cannot see the states" in str(POSTGRESQL.lacks((telling, replace(SESSIONS, hidden=True)), sample).reason)
+    assert (MYSQL.lacks((DATABASE,), sample).reason, POSTGRESQL.lacks((telling,), sample).reason) == ("", "")
 
 
 @pytest.mark.parametrize(
