@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from collectors.machine import Endpoint
 
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - as read
+_EVERYWHERE = ("", "*", "[::]", *_ANY)  # as a configuration has it
 
 
 def port_of(url: str) -> int:
@@ -40,3 +41,11 @@ def origin_of(url: str) -> str:
     """The scheme, host and port of a URL, without user and password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def here(listen: str) -> str:
+    """Where to connect for what a configuration says (``HOST:PORT`` or a path): everywhere is also this machine."""
+    if not listen or listen.startswith("/"):
+        return listen
+    host, _, port = listen.rpartition(":")
+    return f"127.0.0.1:{port}" if host in _EVERYWHERE else listen

@@ -17,6 +17,7 @@ from collectors.postgresql.collector import PostgresqlCollector
 from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
+from collectors.uwsgi.collector import UwsgiCollector
 from collectors.waits import Waits
 from loadtop.model import HostSample, Role
 
@@ -24,6 +25,7 @@ COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: 
     ApacheCollector,
     NginxCollector,
     FpmCollector,
+    UwsgiCollector,
     HaproxyCollector,
     RedisCollector,
     MysqlCollector,

@@ -222,10 +222,13 @@ class UnderTest:
 
     async def _others(self) -> frozenset[int]:
         """The web servers that are not under test, the application pools that those under test do not name, and the
-        proxies that requests do not reach."""
+        proxies and other pools that requests do not reach."""
         chosen, _ = await self._chosen()
-        path, proxies = self.path, (pid for _, pid in self._proxies_here())
-        others = frozenset(proxies if path.known and not path.leaves else ()) - path.reached
+        path, followed = self.path, {pid for _, pid in self._proxies_here() if self.path.known}
+        if path.settled:  # no configuration that is read names these
+            kinds = [kind for kind in self._kinds if kind.role is Role.APPLICATION and kind.pool_addresses is None]
+            followed |= {pid for kind in kinds for pid in self._machine.servers(kind.group)}
+        others = frozenset(() if path.leaves else followed) - path.reached
         if not chosen and not self._behind_service:
             return others
         others |= self._servers.keys() - chosen

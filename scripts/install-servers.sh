@@ -4,9 +4,9 @@
 # leaves the rest to the tests.
 set -eu
 
-PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm php-mysql php-pgsql haproxy nginx-light redis-server mariadb-server postgresql openssh-server openssh-client openssl
+PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm php-mysql php-pgsql haproxy nginx-light uwsgi uwsgi-plugin-python3 redis-server mariadb-server postgresql openssh-server openssh-client openssl
           wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux asciinema librsvg2-bin fonts-dejavu-core zsh fish $*"
-RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx redis mariadb-server postgresql-server openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
+RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx uwsgi uwsgi-plugin-python3 redis mariadb-server postgresql-server openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
 
 say() { printf '%s\n' "servers: $*" >&2; }
 
@@ -69,9 +69,9 @@ fi
 
 # What came just now shall not start at the next boot either.
 if [ -d /run/systemd/system ]; then
-    for service in apache2 apache-htcacheclean haproxy nginx redis-server mariadb postgresql ssh ssh.socket $(cd /lib/systemd/system && ls | grep '^php.*-fpm\.service$' || true); do
+    for service in apache2 apache-htcacheclean haproxy nginx uwsgi redis-server mariadb postgresql ssh ssh.socket $(cd /lib/systemd/system && ls | grep '^php.*-fpm\.service$' || true); do
         case "$service:$missing " in
-            apache*:*" apache2 "* | haproxy:*" haproxy "* | nginx:*" nginx-light "* | redis*:*" redis-server "* | mariadb:*" mariadb-server "* | postgresql:*" postgresql "* | ssh*:*" openssh-server "* | php*:*" php-fpm "*)
+            apache*:*" apache2 "* | haproxy:*" haproxy "* | nginx:*" nginx-light "* | uwsgi:*" uwsgi "* | redis*:*" redis-server "* | mariadb:*" mariadb-server "* | postgresql:*" postgresql "* | ssh*:*" openssh-server "* | php*:*" php-fpm "*)
                 $as_root systemctl disable --quiet "$service" 2>/dev/null || true ;;
         esac
     done

@@ -20,6 +20,7 @@ from tests.servers.program import server_directory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
 from tests.servers.sshd import SshdFactory
+from tests.servers.wsgi import UwsgiFactory
 
 # Shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and every process below would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -120,6 +121,12 @@ def postgresql(servers: contextlib.ExitStack) -> PostgresqlFactory:
 def redis(servers: contextlib.ExitStack) -> RedisFactory:
     """``redis(maxclients=..., password=...)`` starts a real Redis."""
     return RedisFactory(servers)
+
+
+@pytest.fixture
+def uwsgi(servers: contextlib.ExitStack) -> UwsgiFactory:
+    """``uwsgi(workers=..., threads=..., seconds=...)`` starts a real uWSGI."""
+    return UwsgiFactory(servers)
 
 
 @pytest.fixture

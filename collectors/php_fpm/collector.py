@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from collectors.accept_queues import AcceptQueues
 from collectors.background import StatusPage
 from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
@@ -85,7 +86,7 @@ class FpmCollector(ServerCollector[FpmPool]):
             self.search.go_on(found=bool(self._configs) and not waiting)
 
     def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[FpmPool], list[ReadError], float]:
-        queues = self._queues(sample) if self._pools else {}
+        queues = AcceptQueues(self.machine, sample)
         found: list[FpmPool] = []
         problems: list[ReadError] = [] if self._pools else [self.why_none]
         duration_s = 0.0
@@ -153,7 +154,6 @@ class FpmCollector(ServerCollector[FpmPool]):
         if near:
             text = (await self.machine.texts((sockets.UNIX,)))[sockets.UNIX.path]
             addresses |= {path: None for path in sockets.unix_queues(text) if "fpm" in path and path.startswith("/")}
-            self.machine.follow(sockets.UNIX.path)
         found: list[PoolConfig] = []
         for address in addresses:
             for path in status.STATUS_PATHS:
@@ -196,19 +196,9 @@ class FpmCollector(ServerCollector[FpmPool]):
         known = [config for config in self._configs if config.address == address]
         return next(iter(known or [config for config in self._configs if config.pool == pool]), None)
 
-    def _queues(self, sample: HostSample) -> dict[str, int]:
-        """Accept queues as the kernel has them, by address; a TCP port stands for every address of it."""
-        listeners = sample.tcp.listeners if sample.tcp is not None else ()
-        queues = {f":{listener.port}": listener.queue for listener in listeners}
-        return queues | dict(sockets.unix_queues(self.machine.followed(sockets.UNIX.path)))
-
-
-def _queue(address: str, queues: dict[str, int]) -> int | None:
-    return queues.get(address if address.startswith("/") else f":{address.rpartition(':')[2]}")
-
 
 def _without_page(
-    config: PoolConfig | None, queues: dict[str, int], silent_s: float | None = None
+    config: PoolConfig | None, queues: AcceptQueues, silent_s: float | None = None
 ) -> tuple[FpmPool, ...]:
     if config is None:
         return ()
@@ -216,7 +206,7 @@ def _without_page(
         pool=config.pool or config.address,
         manager=config.manager,
         accepted=None,
-        listen_queue=_queue(config.address, queues),
+        listen_queue=queues.at(config.address),
         listen_queue_limit=config.backlog,
         idle=None,
         active=None,
@@ -229,7 +219,7 @@ def _without_page(
     return (pool,)
 
 
-def _completed(pool: FpmPool, config: PoolConfig | None, queues: dict[str, int]) -> FpmPool:
+def _completed(pool: FpmPool, config: PoolConfig | None, queues: AcceptQueues) -> FpmPool:
     """A page with what it does not tell: the most children, and the queue of a unix socket."""
     if config is None:
         # Where the page says that a queue of no length is empty, it is that of a unix socket and not known.
@@ -237,7 +227,7 @@ def _completed(pool: FpmPool, config: PoolConfig | None, queues: dict[str, int])
     unix = config.address.startswith("/")
     return replace(
         pool,
-        listen_queue=_queue(config.address, queues) if unix else pool.listen_queue,
+        listen_queue=queues.at(config.address) if unix else pool.listen_queue,
         listen_queue_limit=pool.listen_queue_limit or config.backlog,
         max_children=config.max_children,
         address=config.address,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from collectors.config_files import IncludeOf, View, includes, read_config, view_of
 from collectors.machine import FOREIGN, Machine
 from collectors.parsing import count_or_none
+from collectors.places import here
 from loadtop.i18n import Message
 
 LAYOUTS = (  # Debian, Red Hat, php.net's own (and FreeBSD's), Alpine, and Remi's packages for Red Hat
@@ -25,7 +26,6 @@ _TITLE = re.compile(r"php-fpm: master process \((/[^)]{0,4096})\)")
 _INCLUDE = re.compile(r"\s{0,99}include\s{0,99}=\s{0,99}[\"']?([^\"';\s]{1,4096})", re.IGNORECASE)
 _SECTION = re.compile(r"\s{0,99}\[([^\]]{1,4096})\]\s{0,99}(?:;.{0,4096})?")
 _VALUE = re.compile(r"\s{0,99}([\w.\-\[\]]{1,255})\s{0,99}=\s{0,99}(\"[^\"]{0,4096}\"|'[^']{0,4096}'|[^;]{0,4096})")
-_EVERYWHERE = ("", "*", "0.0.0.0", "[::]", "::")  # noqa: S104 - as they are written there
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +108,13 @@ def parse(lines: Iterable[str]) -> tuple[PoolConfig, ...]:
     return tuple(
         PoolConfig(
             pool=name,
-            address=_address(values["listen"]),
+            address=here(values["listen"]),
             manager=values.get("pm", ""),
             max_children=count_or_none(values.get("pm.max_children")),
             status_path=values.get("pm.status_path", ""),
-            status_listen=_address(values.get("pm.status_listen", "")),
+            status_listen=here(values.get("pm.status_listen", "")),
             backlog=count_or_none(values.get("listen.backlog")),
         )
         for name, values in pools.items()
         if values.get("listen")
     )
-
-
-def _address(listen: str) -> str:
-    """Where to connect for what ``listen`` says: everywhere is also this machine."""
-    if not listen or listen.startswith("/"):
-        return listen
-    host, _, port = listen.rpartition(":")
-    if host in _EVERYWHERE:
-        return f"127.0.0.1:{port}"
-    return listen

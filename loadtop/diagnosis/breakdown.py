@@ -182,15 +182,15 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
 
 def _queues(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
     """Connections in accept queues, and requests that wait in a server for a worker."""
-    tcp = None if host.sample is None else host.sample.tcp
-    if tcp is not None and load.server is not None:
-        port = load.server.port
+    tcp, port = None if host.sample is None else host.sample.tcp, None if load.server is None else load.server.port
+    if tcp is not None and port is not None:
         queue = sum(listener.queue for listener in tcp.listeners if listener.port == port)
         yield Share(Part.ACCEPT_QUEUE, host.name, str(port), ms * queue)
     for kind in measured.kinds:
         part = Part.PROXY_QUEUE if kind.role is Role.PROXY else Part.WORKER_QUEUE
         found = () if host.rates is None else host.rates.servers.get(kind.name, ())
-        queued = [each.reading.queued for each in found if each.reading.queued is not None]
+        behind = (each.reading for each in found if not getattr(each.reading, "address", "").endswith(f":{port}"))
+        queued = [each.queued for each in behind if each.queued is not None]
         if queued:
             yield Share(part, host.name, kind.name, ms * sum(queued))
 

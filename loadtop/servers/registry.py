@@ -15,8 +15,9 @@ from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.redis.kind import REDIS
+from loadtop.servers.uwsgi.kind import UWSGI
 
-KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, HAPROXY, REDIS, MYSQL, POSTGRESQL)
+KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, UWSGI, HAPROXY, REDIS, MYSQL, POSTGRESQL)
 
 HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
 

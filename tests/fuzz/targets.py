@@ -41,6 +41,8 @@ from collectors.redis import collector as redis
 from collectors.transport.exec.failures import explain as explain_command
 from collectors.transport.shell import frames, remote_clocks
 from collectors.transport.ssh.failures import explain
+from collectors.uwsgi import collector as uwsgi
+from collectors.uwsgi import configuration as uwsgi_configuration
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.totals.totals import Totals
 from loadtop.cli.exit_codes import UsageError
@@ -130,6 +132,7 @@ def _configurations(data: bytes) -> None:
         kind.fastcgi_addresses(config)
     for routes in (nginx_configuration.routes, haproxy_configuration.routes):
         routes(config)
+    uwsgi_configuration.parse("/a/b.ini", uwsgi_configuration.options_of(config.lines))
 
 
 class _Files:
@@ -348,6 +351,7 @@ TARGETS = (
     FuzzTarget("blocking", _texts(blocking), like=("status/blocking.txt",)),
     FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
     FuzzTarget("postgresql", _texts(postgresql.parse, *_ACCOUNTS), like=("status/postgresql-15.txt",)),
+    FuzzTarget("uwsgi", _texts(uwsgi.parse), like=("status/uwsgi-2.0.json",)),
     FuzzTarget("redis", _redis, like=("status/redis-7.0-info.txt",)),
     *(
         FuzzTarget(f"proc-{name.replace('/', '-')}", _texts(*parsers), like=(f"proc/6.18/{name}",))

@@ -18,6 +18,7 @@ from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.registry import verdict_named
+from loadtop.servers.uwsgi.kind import UWSGI
 from tests.tui.stage import Cell
 from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Role
@@ -200,6 +201,13 @@ def of_fpm(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact("", count(pool.listen_queue), role=bad_if(pool.listen_queue))
 
 
+def of_uwsgi(view: View, _: Glyphs) -> Iterator[Fact]:
+    pools = sorted(UWSGI.rates(view.rates), key=lambda each: (-(each.reading.queued or 0), -(each.reading.full or 0.0)))
+    for pool in (each.reading for each in pools[:1]):
+        yield Fact(f"({re.escape(count(pool.active, 5) + count(pool.slots, 5))})")
+        yield fact("", count(pool.queued), role=bad_if(pool.queued))
+
+
 def of_haproxy(view: View, _: Glyphs) -> Iterator[Fact]:
     longest = max((each.reading.queue or 0 for each in HAPROXY.rates(view.rates)), default=0)
     if longest:
@@ -279,6 +287,7 @@ OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
     "apache": of_apache,
     "nginx": of_nginx,
     "fpm": of_fpm,
+    "uwsgi": of_uwsgi,
     "haproxy": of_haproxy,
     "redis": of_redis,
     "mysql": of_mysql,

@@ -36,6 +36,7 @@ from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
+from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES, moments
 from tui.panels.registry import CURVES
@@ -140,15 +141,15 @@ def with_nginx(*, limits: bool = True) -> list[Snapshot]:
     return snapshots
 
 
-def with_databases(*, full: bool = False) -> list[Snapshot]:
-    """Ten seconds with databases and caches; ``full``: in the last ones they have no connection left."""
+def with_more(more: Callable[[int], dict[str, tuple[ServerReading, ...]]]) -> list[Snapshot]:
+    """Ten seconds with ``more`` servers in each."""
     measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
     snapshots: list[Snapshot] = []
     for number, snapshot in enumerate(moments("headroom")[:10]):
         (host,) = snapshot.measured.frame.hosts
         sample = host.sample
         assert sample is not None
-        servers = {**sample.servers, **_databases(number, full=full and number >= 6)}
+        servers = {**sample.servers, **more(number)}
         changed = replace(host, sample=replace(sample, servers=servers))
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
         snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
@@ -174,6 +175,13 @@ def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...
         ) if full else None,
     )  # fmt: skip
     return {"redis": (redis,), "mysql": (mysql,), "postgresql": (postgresql,)}
+
+
+def _pools(number: int) -> dict[str, tuple[ServerReading, ...]]:
+    uwsgi = UwsgiStatus(
+        "/run/uwsgi/app/shop/socket", 4, 2, 8, 12, "127.0.0.1:9191", "2.0.21-debian", 0, 0, 160 * number, number
+    )
+    return {"uwsgi": (uwsgi, replace(uwsgi, address="127.0.0.1:3031", url="127.0.0.1:9192", active=1, listen_queue=0))}
 
 
 def with_dependency() -> list[Snapshot]:
@@ -298,9 +306,10 @@ STORIES: dict[str, Callable[[], Sequence[Snapshot]]] = {
     "servers-silent": lambda: with_servers(silent=True),
     "nginx": with_nginx,
     "nginx-without-limits": lambda: with_nginx(limits=False),
-    "databases": with_databases,
+    "databases": lambda: with_more(lambda number: _databases(number, full=False)),
     "dependency": with_dependency,
-    "databases-full": lambda: with_databases(full=True),
+    "databases-full": lambda: with_more(lambda number: _databases(number, full=number >= 6)),
+    "pools": lambda: with_more(_pools),
     "workers": by_locust,
     "many-workers": lambda: by_locust((*CALM, *TROUBLED[:2])),
     "ab": by_ab,

@@ -19,6 +19,7 @@ from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
 from loadtop.servers.registry import KINDS
+from loadtop.servers.uwsgi.record import UwsgiStatus
 
 PAGE = ApacheStatus("http://x/s?auto", "event", "", "W___", 10, max_request_workers=4, listen_backlog=511)
 POOL = FpmPool("www", "static", 1, 0, None, 1, 1, 2, 0, max_children=2, address="/run/fpm.sock")
@@ -26,6 +27,7 @@ BACKEND = HaproxyProxy("be", "BACKEND", "UP", 0, 0, 10, 0, 0, 0)
 NGINX = NginxStatus("http://x/nginx_status", 1, 0, 1, 0, 1, 1, 1, 2, 512)
 POSTGRESQL = PostgresqlStatus("db:5432", "15.18", max_connections=100, hidden=True)
 MYSQL = MysqlStatus("db:3306", "8.0.43", max_connections=151, blockers_hidden=True)
+UWSGI = UwsgiStatus("/run/app.sock", 2, 4, 3, 0)
 REDIS = RedisStatus("127.0.0.1:6379", "7.0.15", max_clients=10_000)
 NO_SOCKET = Message("{url}: {reason}", url="unix:/x", reason=Message("no such socket"))
 PROCESS = Process(7, "apache2", "httpd", "S", 1, 5, 5, 9000, 5000)
@@ -41,6 +43,7 @@ def sample(machine: Any) -> HostSample:
             "processes": (PROCESS,),
             "apache": (PAGE,),
             "fpm": (POOL,),
+            "uwsgi": (UWSGI,),
             "haproxy": (BACKEND,),
             "nginx": (NGINX,),
             "redis": (REDIS,),
@@ -63,12 +66,13 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
 
 def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
-    assert len(checks) == 18
+    assert len(checks) == 19
     assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
     assert str(checks["networks"].seen) == "lo, eth0 (1000 Mbit/s)"
     assert str(checks["processes"].seen) == "1 httpd"
     assert (checks["apache"].health, str(checks["apache"].seen)) == (Health.OK, "event, 4 slots (http://x/s?auto)")
     assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
+    assert str(checks["uwsgi"].seen) == "/run/app.sock: workers 2, threads 4, queue 0"
     assert str(checks["haproxy"].seen) == "1 lines; backends be"
     assert str(checks["mysql"].seen) == "8.0.43, max_connections 151 (db:3306)"
     assert checks["mysql"].health is Health.PARTLY

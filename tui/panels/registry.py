@@ -12,6 +12,7 @@ from tui.panels.postgresql import PostgresqlPanel
 from tui.panels.processes import ProcessPanel
 from tui.panels.redis import RedisPanel
 from tui.panels.timeline import TimePanel
+from tui.panels.uwsgi import UwsgiPanel
 from tui.panels.verdict import VerdictPanel
 from tui.widgets.panel import Panel
 
@@ -19,6 +20,7 @@ SERVERS: tuple[type[Panel], ...] = (
     ApachePanel,
     NginxPanel,
     FpmPanel,
+    UwsgiPanel,
     HaproxyPanel,
     RedisPanel,
     MysqlPanel,

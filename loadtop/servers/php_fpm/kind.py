@@ -13,12 +13,7 @@ from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json, Kind, Lack, WorkerPool, Workers, pool_memory
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
-
-FULL_PCT = 100.0
-CLEAR_PCT = 85.0
-"""Percent of the children that are busy. Linuxfabrik warns at 80 and calls 90 critical, but no request waits then."""
-
-QUEUE = 0  # connections that wait for a child: Linuxfabrik calls any critical
+from loadtop.servers.pools import CLEAR_PCT, FULL_PCT, QUEUE, callers_of
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
@@ -34,7 +29,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     fullest = max(pools, key=lambda each: (each.reading.listen_queue or 0, each.reading.full or 0.0))
     pool = fullest.reading
     taken, queue, most = pool.full, pool.listen_queue, pool.most_children
-    callers = _callers(measured, host)
+    callers = callers_of(measured, host)
     crowded = callers is None or most is None or callers > most
     waits = queue > QUEUE if queue is not None else crowded
     silent = pool.active is None and pool.silent_s is not None
@@ -62,17 +57,8 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     )
 
 
-def _callers(measured: Measured, host: HostView) -> int | None:
-    """How many requests may want a child at once: those in flight that the web server on this host lets in."""
-    load = measured.load
-    if load is None or load.in_flight is None:
-        return None
-    slots = sum(server.slots or 0 for server in measured.readings(host, Role.WEB))
-    return min(load.in_flight, slots) if slots else load.in_flight
-
-
 def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
-    most, callers = pool.most_children, _callers(measured, host)
+    most, callers = pool.most_children, callers_of(measured, host)
     queue = (
         plural(pool.listen_queue, "{n} request is waiting.", "{n} requests are waiting.") if pool.listen_queue else None
     )

@@ -19,6 +19,7 @@ from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
 from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
+from collectors.uwsgi import collector as uwsgi
 
 Parser = Callable[[str], object]
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -51,6 +52,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("fpm json", fpm.parse, "status/fpm-8.2.json"),
     ("haproxy", haproxy.parse, "status/haproxy-2.6.csv"),
     ("nginx", nginx.parse, "status/nginx-1.22.txt"),
+    ("uwsgi", uwsgi.parse, "status/uwsgi-2.0.json"),
     ("redis", lambda text: redis.parse(f"${len(text)}\r\n{text}\r\n:0\r\n"), "status/redis-7.0-info.txt"),
     ("mysql", mysql.parse, "status/mariadb-10.11.txt"),
     ("postgresql", postgresql.parse, "status/postgresql-15.txt"),

@@ -26,6 +26,7 @@ from collectors.postgresql import collector as postgresql
 from collectors.redis import collector as redis
 from collectors.servers import KINDS
 from collectors.transport.shell.frames import Kept, parse_frame, parse_pss, parse_remote
+from collectors.uwsgi import collector as uwsgi
 from loadtop.analysis.totals.totals import Totals
 from loadtop.model import Frame, HostSample, HostState
 from loadtop.pipeline.snapshot import Pipeline
@@ -137,6 +138,7 @@ def test_pages(number: str) -> None:
         (mysql.parse, f"version\t8\n{status}"),
         (postgresql.parse, f"server_version\t15\nsessions\t{number}\nactive\t{number}\nport\t{number}\n"),
         (redis.parse, f"${number}\r\n{info}\r\n"),
+        (uwsgi.parse, f'{{"workers": [{{"requests": {number or 0}, "cores": [{{"in_request": {number or 0}}}]}}]}}'),
     )
     for parse, page in pages:
         try:

@@ -1,0 +1,23 @@
+"""The accept queues of a machine's listening sockets as the kernel has them, by address."""
+
+from collectors.linux import sockets
+from collectors.machine import Machine
+from collectors.parsing import count_or_none
+from loadtop.model import HostSample
+
+
+class AcceptQueues:
+    """Those of one sample. A TCP port stands for every address of it. Unix sockets are read from the next sample on
+    when one is first asked for."""
+
+    def __init__(self, machine: Machine, sample: HostSample) -> None:
+        self._machine = machine
+        self._ports = {each.port: each.queue for each in (sample.tcp.listeners if sample.tcp is not None else ())}
+
+    def at(self, address: str) -> int | None:
+        """Connections that wait at ``HOST:PORT`` or the path of a socket; ``None``: not known."""
+        if not address.startswith("/"):
+            port = count_or_none(address.rpartition(":")[2])
+            return None if port is None else self._ports.get(port)
+        self._machine.follow(sockets.UNIX.path)
+        return sockets.unix_queues(self._machine.followed(sockets.UNIX.path)).get(address)

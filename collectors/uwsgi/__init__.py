@@ -1,0 +1,1 @@
+"""uWSGI: what its stats server says, and where that is configured."""
