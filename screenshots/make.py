@@ -10,6 +10,7 @@ stay as they are, and a line says so.
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -26,6 +27,8 @@ def main() -> int:
         raise SystemExit(f"no run is called {', '.join(unknown)}: there are {', '.join(RUNS)}")
     if shutil.which("rsvg-convert") is None:
         raise SystemExit("rsvg-convert is missing: install librsvg2-bin")
+    if not subprocess.run(["fc-list", ":lang=ja"], capture_output=True, check=True).stdout:
+        raise SystemExit("no font has Japanese characters: install fonts-ipafont-gothic")
     missing = False
     for name in asked:
         if name == "swap" and not (sys.platform == "linux" and os.geteuid() == 0):

@@ -113,7 +113,7 @@ def fpm(folder: Path) -> None:
             cockpit.until("● HEADROOM")
             cockpit.run_for(7)
             cockpit.press("m")
-            cockpit.until("what happens now")
+            cockpit.until("text of the mark")
             cockpit.press("16 connections\r")
             cockpit.until("noted")
             cockpit.press("16\r")

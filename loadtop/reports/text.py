@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.diagnosis.finding import Dependency
+from loadtop.diagnosis.finding import Dependency, Evidence
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports import requests
@@ -51,20 +51,23 @@ def _verdict(result: RunResult) -> list[str]:
         sentence += tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
     lines = [f"{sentence}  [{main.finding.bottleneck}]"]
     lines += wrapped(rendered(grouped(limits_in_words(result.held))), "  ")
-    lines.extend(
-        f"  {plain(item.metric):<24} {figure(item.value):>7} {item.unit:<5} "
-        f"{against(item.value, item.threshold)} {figure(item.threshold):<6} {item.source}"
-        for item in main.finding.evidence
-    )
+    lines += evidence_lines(main.finding.evidence)
     lines += wrapped(what_to_do, "  ")
     if not main.is_limit and (following := result.summary["forecast"]) is not None:
         lines += wrapped(next_limit(following), "  ")
     return lines
 
 
-def against(value: float, threshold: float) -> str:
-    """How a value stands to its threshold, as both are printed; evidence that only supports may be on either side."""
-    return "=" if figure(value) == figure(threshold) else "<" if value < threshold else ">"
+def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
+    """A line each: the value, how it stands to its threshold as both are printed, which evidence that only supports may
+    meet on either side, and the source of the threshold."""
+    units = max((len(item.unit) for item in evidence), default=0)
+    return [
+        f"  {plain(item.metric):<24} {value:>7} {item.unit:<{units}} "
+        f"{'=' if value == threshold else '<' if item.value < item.threshold else '>'} {threshold:<6} {item.source}"
+        for item in evidence
+        for value, threshold in [(figure(item.value), figure(item.threshold))]
+    ]
 
 
 def next_limit(forecast: Json) -> str:

@@ -12,7 +12,6 @@ from loadtop.i18n import figure, plain, rendered, tr
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports import text as plain_text
 from loadtop.reports.limits import sentence_of
-from loadtop.reports.text import against
 from loadtop.reports.tune_advice import Advice, advice, bars
 from loadtop.servers.registry import VERDICTS
 
@@ -93,11 +92,7 @@ def _limit(tuned: TuneResult) -> list[str]:
     where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
     lines = [f"{sentence_of(limit.verdict)}{where}{since}  [{limit.bottleneck}]"]
-    lines.extend(
-        f"  {plain(item.metric):<24}{figure(round(item.value, 1)):>6} {item.unit:<5} "
-        f"{against(round(item.value, 1), item.threshold)} {figure(item.threshold):<5} {item.source}"
-        for item in limit.verdict.evidence
-    )
+    lines += plain_text.evidence_lines(limit.verdict.evidence)
     lines += wrapped(rendered(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and limit.bottleneck != CPU.name:  # whose advice says so
         lines += wrapped(tr("No CPU time is left for them: more workers will not help."), "  ")

@@ -14,8 +14,7 @@ from tui.drawing.verdicts import counts, named, sentence, threshold_of
 from tui.state.view import View
 from tui.widgets.page import PageScreen
 
-NAME, VALUE = 26, 12  # cells of a metric's name and its value
-LEFT = NAME + VALUE + 4  # cells beside the plots
+NAME, MOST_NAME, VALUE = 26, 40, 12  # cells of a metric's name, least and most, and of its value
 ROWS = 3  # rows of a plot
 
 
@@ -61,16 +60,18 @@ class EvidenceScreen(PageScreen):
         glyphs, telling = self.glyphs, counts(item)
         role = Role.FREE if finding.bottleneck == NONE or not telling else Role.FULL
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
-        name = named(where, item.metric, NAME, glyphs.ellipsis)
+        name_cells = max(NAME, min(MOST_NAME, cells // 3))
+        left = name_cells + VALUE + 4
+        name = named(where, item.metric, name_cells, glyphs.ellipsis)
         said = Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM)
         beside_it = [
-            (*fit(line(f"  {name}"), NAME + 2), said),
-            line(Span(pad(threshold_of(item), NAME + VALUE + 2, right=True), Role.LIMIT)),
-            line(Span(clip(f"  {safe(item.source)}", LEFT - 1, glyphs.ellipsis), Role.DIM)),
+            (*fit(line(f"  {name}"), name_cells + 2), said),
+            line(Span(pad(threshold_of(item), name_cells + VALUE + 2, right=True), Role.LIMIT)),
+            line(Span(clip(f"  {safe(item.source)}", left - 1, glyphs.ellipsis), Role.DIM)),
         ]
         ring = view.history.evidence.get((item.host, item.metric), Ring[float]())
         share = item.unit == "%" and item.threshold <= 100.0
-        room = cells - LEFT
+        room = cells - left
         top = 100.0 if share else top_of(ring, span_of(room, glyphs), 2.0 * item.threshold or 1.0)
         plot = against(ring, item.threshold, room, ROWS, top, glyphs, role)
-        return beside(beside_it, plot, LEFT, ROWS)
+        return beside(beside_it, plot, left, ROWS)
