@@ -311,7 +311,7 @@ class TestHaproxy:
     )
     def test_a_queue_of_a_backend(self, waiting: int, flying: int, busy: int, over: bool, confidence: float) -> None:
         lines = (
-            *(line("s1", 3, 3), line("s2", busy - 3, 3), line("BACKEND", busy, None, waiting)),
+            *(line("s1", 3, 3), line("s2", busy - 3, 3), line("s5", 0, None), line("BACKEND", busy, None, waiting)),
             *(line("s3", 9, 9, status="MAINT"), line("s4", 9, 9, status="DOWN"), replace(line("s1", 9, 9), proxy="x")),
         )
         found = of_host(HAPROXY_QUEUE, serving(*lines, kind=HAPROXY), load={"in_flight": flying})
