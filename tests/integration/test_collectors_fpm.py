@@ -78,7 +78,7 @@ def queue_by_ss(server: Fpm) -> int:
 @pytest.mark.parametrize("far", [False, True])
 async def test_a_pool_is_found_and_read(php_fpm: FpmFactory, machine: Sshd, watch: Watch, tcp: bool, far: bool) -> None:
     server = php_fpm(tcp=tcp, max_children=3, manager="dynamic", pool="shop")
-    host = await watch(far=machine.transport() if far else None)
+    host = await watch(remote=machine.transport() if far else None)
     # Its page can be what waits in the queue.
     pool = pool_of(await until(host, lambda s: read(server)(s) and queue_of(s, server) == 0), server)
     assert pool is not None

@@ -62,7 +62,7 @@ def by_socket(server: Haproxy) -> dict[str, list[str]]:
 async def test_a_queue_is_seen(haproxy: HaproxyFactory, machine: Sshd, watch: Watch, far: bool) -> None:
     async with slow_server() as port:
         server = haproxy([port], maxconn=2)
-        host = await watch(far=machine.transport() if far else None)
+        host = await watch(remote=machine.transport() if far else None)
         await until(host, lambda s: line_of(s, "be", "BACKEND") is not None)
         with contextlib.ExitStack() as opened:
             for _ in range(7):

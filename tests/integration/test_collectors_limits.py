@@ -23,7 +23,7 @@ async def test_limits_of_the_right_server(
     extra = "<IfModule mpm_worker_module>\nMaxRequestWorkers 1\n</IfModule>\nListenBacklog 77"
     server = apache(mpm=mpm, workers=6, extra=extra)
     other = apache(mpm="event", workers=4)
-    host = await watch(far=machine.transport() if far else None)
+    host = await watch(remote=machine.transport() if far else None)
     sample = await until(
         host, lambda s: all((p := status_of(s, each)) and p.max_request_workers for each in (server, other))
     )

@@ -49,7 +49,7 @@ async def test_row_locks_and_connections(mysql: MysqlFactory, machine: Sshd, wat
     server = mysql(max_connections=10)
     server.run("CREATE DATABASE t; CREATE TABLE t.a (n INT PRIMARY KEY) ENGINE=InnoDB; INSERT INTO t.a VALUES (1)")
     given = {"status_urls": {"mysql": [f"unix:{server.unix_socket}"]}}
-    host = await watch(far=machine.transport() if far else None, **given)
+    host = await watch(remote=machine.transport() if far else None, **given)
     sample = await until(host, lambda s: read(s) is not None)
     status = read(sample)
     assert status is not None

@@ -69,7 +69,7 @@ async def slow_server(seconds: float) -> AsyncGenerator[int]:
 @pytest.mark.parametrize("far", [False, True])
 async def test_found_without_options(nginx: NginxFactory, machine: Sshd, watch: Watch, far: bool) -> None:
     server = nginx(workers=2, connections=77)
-    host = await watch(far=machine.transport() if far else None, target_urls=[server.url])
+    host = await watch(remote=machine.transport() if far else None, target_urls=[server.url])
     first = status_of(await until(host, lambda s: status_of(s, server) is not None), server)
     assert first is not None
     sample = await until(host, lambda s: (p := status_of(s, server)) is not None and p.worker_connections is not None)

@@ -48,7 +48,7 @@ async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Ssh
     user = getpass.getuser()
     server.run(f'CREATE ROLE "{user}" LOGIN IN ROLE pg_monitor')
     given = {"status_urls": {"postgresql": [f"unix:{server.unix_socket}"]}}
-    host = await watch(far=machine.transport() if far else None, **given)
+    host = await watch(remote=machine.transport() if far else None, **given)
     sample = await until(host, lambda s: read(s) is not None)
     status = read(sample)
     assert status is not None

@@ -31,7 +31,7 @@ async def test_it_is_found_and_says_when_it_is_full(
 ) -> None:
     server = redis(maxclients=9)
     given = {} if far is False else {"status_urls": {"redis": [str(server.unix_socket)]}}
-    host = await watch(far=machine.transport() if far else None, **given)
+    host = await watch(remote=machine.transport() if far else None, **given)
     server.run("CONFIG SET slowlog-log-slower-than 0", *["PING"] * 5)
     sample = await until(host, lambda s: (status := read(s)) is not None and (status.slowlog or 0) >= 5)
     status = read(sample)
