@@ -92,7 +92,7 @@ def test_what_is_no_count_of_nginx(status: Status, count: str) -> None:
         nginx.parse(status("nginx-1.22.txt").replace("291", count))
 
 
-@pytest.mark.parametrize("name", ["", "2.4.71-event.txt", "2.4.71-event.html", "fpm-8.2.txt"])
+@pytest.mark.parametrize("name", ["", "2.4.71-event.txt", "2.4.62-prefork.html", "fpm-8.2.txt"])
 def test_other_pages_are_none_of_nginx(status: Status, name: str) -> None:
     for text in (status(name) if name else "", "<html>Active connections: 1</html>", status("nginx-1.22.txt")[:-3]):
         with pytest.raises(ParseError):
