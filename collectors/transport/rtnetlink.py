@@ -4,26 +4,21 @@ form that ``tc -s`` prints. Any user may ask.
 Only what :mod:`collectors.linux.queueing` reads is in the text.
 """
 
-import os
 import socket
 import struct
 import sys
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from collectors.transport.netlink import HEADER, attributes, messages
+
 _ROUTE = 0
 _NEW_QDISC, _GET_QDISC, _NEW_CLASS, _GET_CLASS = 36, 38, 40, 42
-_ERROR, _DONE = 2, 3
-_REQUEST_DUMP = 0x301
-_HEADER = struct.Struct("=IHHII")
 _TC = struct.Struct("=BxxxiIII")
-_ATTRIBUTE = struct.Struct("=HH")
-_NESTED_BITS = 0x3FFF  # of an attribute's type; the others are flags
 _KIND, _OPTIONS, _STATS = 1, 2, 7
 _BASIC, _QUEUE = 1, 3  # within the statistics: bytes sent; packets and bytes that wait, drops, requeues, overlimits
 _SPEC_RATE = 8  # where bytes/s are in struct tc_ratespec
 _ROOT = 0xFFFFFFFF
-_TIMEOUT_S = 1.0
 _MOST_WITH_CLASSES = 16
 _NETEM_BYTES = 24  # struct tc_netem_qopt, before netem's attributes
 
@@ -62,52 +57,28 @@ class _Found(NamedTuple):
 def disciplines() -> str:
     """The text that ``tc -s qdisc show`` prints, and for HTB its classes. Raises ``OSError`` where the kernel does not
     answer or does not permit it."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _ROUTE) as link:
-        link.settimeout(_TIMEOUT_S)
-        found = list(_dump(link, _GET_QDISC, _NEW_QDISC, 0))
-        names = dict(socket.if_nameindex())
-        text = "".join(_row("qdisc", each, f"dev {names[each.device]} ") for each in found if each.device in names)
-        shaped = [each.device for each in found if each.kind == "htb" and each.parent == _ROOT and each.device in names]
-        for index in shaped[:_MOST_WITH_CLASSES]:
-            rows = (_row("class", each) for each in _dump(link, _GET_CLASS, _NEW_CLASS, index))
-            text += f"dev {names[index]}\n" + "".join(rows)
+    found = list(_dump(_GET_QDISC, _NEW_QDISC, 0))
+    names = dict(socket.if_nameindex())
+    text = "".join(_row("qdisc", each, f"dev {names[each.device]} ") for each in found if each.device in names)
+    shaped = [each.device for each in found if each.kind == "htb" and each.parent == _ROOT and each.device in names]
+    for index in shaped[:_MOST_WITH_CLASSES]:
+        rows = (_row("class", each) for each in _dump(_GET_CLASS, _NEW_CLASS, index))
+        text += f"dev {names[index]}\n" + "".join(rows)
     return text
 
 
-def _dump(link: socket.socket, asked: int, answered: int, index: int) -> Iterator[_Found]:
-    request = _TC.pack(0, index, 0, 0, 0)
-    link.send(_HEADER.pack(_HEADER.size + len(request), asked, _REQUEST_DUMP, 0, 0) + request)
-    while True:
-        answer = link.recv(65536)
-        while len(answer) >= _HEADER.size:
-            length, kind, _, _, _ = _HEADER.unpack_from(answer)
-            if kind == _DONE or length < _HEADER.size:
-                return
-            if kind == _ERROR:
-                code = -struct.unpack_from("=i", answer, _HEADER.size)[0]
-                raise OSError(code, os.strerror(code))
-            if kind == answered:
-                _, device, handle, parent, _ = _TC.unpack_from(answer, _HEADER.size)
-                yield _Found(device, handle, parent, _attributes(answer[_HEADER.size + _TC.size : length]))
-            answer = answer[(length + 3) & ~3 :]
-
-
-def _attributes(data: bytes) -> Mapping[int, bytes]:
-    found: dict[int, bytes] = {}
-    while len(data) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(data)
-        if length < _ATTRIBUTE.size:
-            break
-        found[kind & _NESTED_BITS] = data[_ATTRIBUTE.size : length]
-        data = data[(length + 3) & ~3 :]
-    return found
+def _dump(asked: int, answered: int, index: int) -> Iterator[_Found]:
+    for kind, answer in messages(_ROUTE, asked, _TC.pack(0, index, 0, 0, 0)):
+        if kind == answered:
+            _, device, handle, parent, _ = _TC.unpack_from(answer, HEADER.size)
+            yield _Found(device, handle, parent, attributes(answer, HEADER.size + _TC.size))
 
 
 def _row(what: str, found: _Found, device: str = "") -> str:
     kind = found.kind
     handle = f"{found.handle >> 16:x}:" + (f"{found.handle & 0xFFFF:x}" if what == "class" else "")
     parent = "root" if found.parent == _ROOT else f"parent {found.parent >> 16:x}:{found.parent & 0xFFFF:x}"
-    stats = _attributes(found.attributes.get(_STATS, b""))
+    stats = attributes(found.attributes.get(_STATS, b""))
     sent = int.from_bytes(stats.get(_BASIC, b"")[:8], sys.byteorder)
     packets, waiting, drops, _, overlimits = struct.unpack("=5I", stats.get(_QUEUE, b"")[:20].ljust(20, b"\0"))
     return (
@@ -122,8 +93,8 @@ def _rate_of(what: str, found: _Found) -> str:
     if place is None:
         return ""
     options = found.attributes.get(_OPTIONS, b"")
-    attributes = _attributes(options[_NETEM_BYTES:] if found.kind == "netem" else options)
-    wide = attributes.get(place.wide, b"")[:8] if place.wide else b""
-    narrow = attributes.get(place.narrow, b"")[place.offset : place.offset + 4] if place.narrow else b""
+    rates = attributes(options[_NETEM_BYTES:] if found.kind == "netem" else options)
+    wide = rates.get(place.wide, b"")[:8] if place.wide else b""
+    narrow = rates.get(place.narrow, b"")[place.offset : place.offset + 4] if place.narrow else b""
     rate = int.from_bytes(wide or narrow, sys.byteorder)
     return f" {place.word} {rate * 8}bit" if rate and (wide or rate != _UNLIMITED) else ""

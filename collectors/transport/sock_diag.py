@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from collectors.linux.sockets import TABLES, TIME_WAIT
 from collectors.parsing import MOST_DEVICES, hexadecimal
+from collectors.transport.netlink import ATTRIBUTE, HEADER, messages
 
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _FAMILIES = dict(zip((each.path for each in TABLES), FAMILIES, strict=True))
@@ -24,24 +25,19 @@ _BOTH_FAMILIES = 18
 """TCPDIAG_GETSOCK, the older request: it tells IPv4 and IPv6 in one walk through the kernel's table of connections. For
 a table of 262,144 places that takes about 2 ms, however few are taken."""
 
-_ERROR, _DONE = 2, 3
-_REQUEST_DUMP = 0x301
 _LISTEN = 1 << 10
 _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
-HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBxxI48x")
 _AT_PORT = struct.Struct("=HHBBHxxHBBHxxH")
 """The attribute INET_DIAG_REQ_BYTECODE with two conditions, the own port at least and at most so much: as in ``ss``."""
 _REQUEST_OF_BOTH = struct.Struct("=3xB48xI4x")  # struct inet_diag_req
 _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
-_ATTRIBUTE = struct.Struct("=HH")
 _ENDS = struct.Struct("=B3x2s2s16s16s24xI")  # of struct inet_diag_msg: family, ports, addresses, user
 _CLOCKS = struct.Struct("=24xI16xI4xII92xII")  # of struct tcp_info; its last two fields came with Linux 4.6
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 _BYTECODE, _AT_LEAST, _AT_MOST = 1, 2, 3  # INET_DIAG_REQ_BYTECODE, INET_DIAG_BC_S_GE, INET_DIAG_BC_S_LE
 _MOST_AT_PORT = 64
-_TIMEOUT_S = 1.0
 _HEAD = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n"
 
 
@@ -118,26 +114,26 @@ def connections(served: Collection[int], accepted: Callable[[bytes, int, int], N
     """The established connections of which the kernel tells clocks, without those at ``served`` ports: of these,
     ``accepted`` gets the packed address, the port and the user. Raises ``OSError`` as :func:`listeners` does."""
     head = HEADER.size
-    for message in messages(_REQUEST_OF_BOTH.pack(_ASK_INFO, _ESTABLISHED), 0, _BOTH_FAMILIES):
+    for message in answers(_REQUEST_OF_BOTH.pack(_ASK_INFO, _ESTABLISHED), 0, _BOTH_FAMILIES):
         family, own, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
         port = int.from_bytes(own, "big")
         if port in served:
             accepted(_plain(family, address), port, user)
             continue
         at = head + _MESSAGE.size
-        while at + _ATTRIBUTE.size <= len(message):
-            length, kind = _ATTRIBUTE.unpack_from(message, at)
-            if kind == _INFO and length >= _ATTRIBUTE.size + _CLOCKS.size:
+        while at + ATTRIBUTE.size <= len(message):
+            length, kind = ATTRIBUTE.unpack_from(message, at)
+            if kind == _INFO and length >= ATTRIBUTE.size + _CLOCKS.size:
                 yield Connection(
                     _plain(family, address),
                     port,
                     _plain(family, remote_address),
                     int.from_bytes(remote_port, "big"),
                     user,
-                    *_CLOCKS.unpack_from(message, at + _ATTRIBUTE.size),
+                    *_CLOCKS.unpack_from(message, at + ATTRIBUTE.size),
                 )
                 break
-            at += max(_ATTRIBUTE.size, (length + 3) & ~3)
+            at += max(ATTRIBUTE.size, (length + 3) & ~3)
 
 
 _MAPPED = bytes(10) + b"\xff\xff"
@@ -157,7 +153,7 @@ def shown(address: bytes, port: int) -> str:
 
 
 def _dump(family: int, states: int, condition: bytes = b"") -> Iterator[_Socket]:
-    for message in messages(_REQUEST.pack(family, socket.IPPROTO_TCP, states) + condition, family):
+    for message in answers(_REQUEST.pack(family, socket.IPPROTO_TCP, states) + condition, family):
         yield _Socket(*_MESSAGE.unpack_from(message, HEADER.size))
 
 
@@ -168,21 +164,9 @@ def _at_ports(family: int, states: int, ports: Collection[int]) -> Iterator[_Soc
         yield from islice(_dump(family, states, condition), _MOST_AT_PORT)
 
 
-def messages(request: bytes, family: int, kind: int = _BY_FAMILY) -> Iterator[bytes]:
-    """Answers to a request for the sockets of a family, each with its :data:`HEADER`. Raises ``OSError``."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _SOCK_DIAG) as link:
-        link.settimeout(_TIMEOUT_S)
-        link.send(HEADER.pack(HEADER.size + len(request), kind, _REQUEST_DUMP, family, 0) + request)
-        while True:
-            answer = link.recv(65536)
-            while len(answer) >= HEADER.size:
-                length, kind, _, _, _ = HEADER.unpack_from(answer)
-                if kind == _DONE or length < HEADER.size:
-                    return
-                if kind == _ERROR:
-                    raise OSError(-struct.unpack_from("=i", answer, HEADER.size)[0], "no sock_diag")
-                yield answer[:length]
-                answer = answer[(length + 3) & ~3 :]
+def answers(request: bytes, family: int, kind: int = _BY_FAMILY) -> Iterator[bytes]:
+    """What the kernel says of each socket of a family that is asked for. Raises ``OSError``."""
+    return (answer for _, answer in messages(_SOCK_DIAG, kind, request, family))
 
 
 def _row_of_ss(found: _Socket) -> str:

@@ -1,0 +1,44 @@
+"""Requests to the kernel over netlink, for all there is of something (Linux, include/uapi/linux/netlink.h)."""
+
+import os
+import socket
+import struct
+from collections.abc import Iterator
+
+HEADER = struct.Struct("=IHHII")
+ATTRIBUTE = struct.Struct("=HH")
+_ERROR, _DONE = 2, 3
+_REQUEST_DUMP = 0x301
+_NESTED_BITS = 0x3FFF  # of an attribute's type; the others are flags
+_TIMEOUT_S = 1.0
+
+
+def messages(protocol: int, kind: int, request: bytes, family: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The kind of each answer to a request, and the answer with its :data:`HEADER`. Raises ``OSError`` where the kernel
+    does not answer or does not permit it."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol) as link:
+        link.settimeout(_TIMEOUT_S)
+        link.send(HEADER.pack(HEADER.size + len(request), kind, _REQUEST_DUMP, family, 0) + request)
+        while True:
+            answer = link.recv(65536)
+            while len(answer) >= HEADER.size:
+                length, kind, _, _, _ = HEADER.unpack_from(answer)
+                if kind == _DONE or length < HEADER.size:
+                    return
+                if kind == _ERROR:
+                    code = -struct.unpack_from("=i", answer, HEADER.size)[0]
+                    raise OSError(code, os.strerror(code))
+                yield kind, answer[:length]
+                answer = answer[(length + 3) & ~3 :]
+
+
+def attributes(data: bytes, at: int = 0) -> dict[int, bytes]:
+    """The values of the attributes from there on, by their type."""
+    found: dict[int, bytes] = {}
+    while at + ATTRIBUTE.size <= len(data):
+        length, kind = ATTRIBUTE.unpack_from(data, at)
+        if length < ATTRIBUTE.size:
+            break
+        found[kind & _NESTED_BITS] = data[at + ATTRIBUTE.size : at + length]
+        at += (length + 3) & ~3
+    return found
