@@ -193,8 +193,7 @@ class Connection(Protocol):
         ...
 
     async def reach(self, address: str) -> str:
-        """Where this program finds what listens there at ``HOST:PORT`` or a unix socket: the same, or a unix socket
-        that leads there. Raises :class:`~collectors.errors.FetchError`."""
+        """The address, or a unix socket here that leads to it. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
     async def close(self) -> None: ...

@@ -78,8 +78,7 @@ class Servers:
         return found
 
     async def settle(self, grace_s: float) -> None:
-        """Wait at most ``grace_s`` for pages that usually come at once, and let a search end that has nothing to read:
-        what it gives up belongs to no sample any more."""
+        """Wait at most ``grace_s`` for pages that usually come at once, and let searches with nothing to read end."""
         await asyncio.sleep(0)
         await asyncio.gather(*(page.settle(grace_s) for collector in self._collectors for page in collector.pages))
 

@@ -4,12 +4,12 @@ import asyncio
 import getpass
 import importlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import ClassVar
 
 from collectors.database_collector import DatabaseCollector, S
-from collectors.errors import FetchError, SilentError, TransportError
+from collectors.errors import AbsentError, FetchError, ParseError, SilentError, TransportError
 from collectors.machine import Machine, Page, Wanted, lines_of
 from collectors.parsing import LONGEST_TEXT, short
 from collectors.sql_session import Login, Session
@@ -89,6 +89,16 @@ class SqlCollector(DatabaseCollector[S]):
         place = await self.machine.reach(address)
         trusted = await self.is_trusted(address)
         return place, await asyncio.to_thread(self.login, library, address, self._user, trusted=trusted)
+
+
+def status_of(page: Page, record: type[S], parse: Callable[[str, str], S]) -> S:
+    """The status in an answer. Raises :class:`AbsentError` where it is none."""
+    if page.status == REFUSES:
+        return record(page.url, refuses=True)
+    try:
+        return parse(page.text, page.url)
+    except ParseError as error:
+        raise AbsentError(str(error)) from None
 
 
 async def user_of(machine: Machine) -> str:

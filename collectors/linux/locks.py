@@ -28,8 +28,7 @@ _ROW = re.compile(
 
 
 def open_files(pids: Iterable[int]) -> Wanted:
-    """What to read to learn which files these processes have open: an inode and a path a line, as far as that may be
-    read. A transport makes it."""
+    """What to read for the files that these processes have open: an inode and a path a line, made by a transport."""
     return Wanted(f"{_OPEN_FILES}{','.join(map(str, pids))}")
 
 

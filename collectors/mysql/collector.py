@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from collectors.blocking import BLOCKED, HIDDEN, LIMIT_S, blocking
-from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.errors import FetchError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page, Wanted
 from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, short
-from collectors.sql_collector import REFUSES, STATEMENT_S, SqlCollector
+from collectors.sql_collector import STATEMENT_S, SqlCollector, status_of
 from collectors.sql_session import Channel, Connection, Login
 from collectors.transport import files
 from loadtop.model import Role
@@ -127,7 +127,7 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
         return _code(error) in _TOO_MANY
 
     def records(self, page: Page, at: float) -> Sequence[MysqlStatus]:
-        return (replace(parse_page(page), at=at),)
+        return (replace(status_of(page, MysqlStatus, parse), at=at),)
 
 
 class _Connection:
@@ -218,16 +218,6 @@ def _unquoted(value: str) -> str:
 
 def _code(error: Exception) -> object:
     return error.args[0] if error.args else None
-
-
-def parse_page(page: Page) -> MysqlStatus:
-    """The status in an answer. Raises :class:`AbsentError` where it is none."""
-    if page.status == REFUSES:
-        return MysqlStatus(page.url, refuses=True)
-    try:
-        return parse(page.text, page.url)
-    except ParseError as error:
-        raise AbsentError(str(error)) from None
 
 
 def parse(text: str, address: str = "") -> MysqlStatus:

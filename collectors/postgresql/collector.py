@@ -12,12 +12,12 @@ from types import ModuleType
 from typing import Any, cast
 
 from collectors.blocking import BLOCKED, LIMIT_S, blocking
-from collectors.errors import AbsentError, FetchError, ParseError
+from collectors.errors import FetchError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page
 from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, short
 from collectors.postgresql.account import Account, account_for
-from collectors.sql_collector import REFUSES, STATEMENT_S, SqlCollector
+from collectors.sql_collector import STATEMENT_S, SqlCollector, status_of
 from collectors.sql_session import Channel, Connection, Login
 from loadtop.model import Role
 from loadtop.servers.postgresql.record import FIX, GROUP, NAME, PostgresqlStatus
@@ -121,7 +121,7 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
         return _code(error) == _TOO_MANY
 
     def records(self, page: Page, at: float) -> Sequence[PostgresqlStatus]:
-        return (replace(parse_page(page), at=at),)
+        return (replace(status_of(page, PostgresqlStatus, parse), at=at),)
 
 
 class _Connection:
@@ -173,16 +173,6 @@ def _said(error: Exception, field: str) -> object:
     """A field of the server's error response: ``C`` is its code, ``M`` its message."""
     told = error.args[0] if error.args else None
     return cast("dict[str, object]", told).get(field) if isinstance(told, dict) else None
-
-
-def parse_page(page: Page) -> PostgresqlStatus:
-    """The status in an answer. Raises :class:`AbsentError` where it is none."""
-    if page.status == REFUSES:
-        return PostgresqlStatus(page.url, refuses=True)
-    try:
-        return parse(page.text, page.url)
-    except ParseError as error:
-        raise AbsentError(str(error)) from None
 
 
 def parse(text: str, address: str = "") -> PostgresqlStatus:

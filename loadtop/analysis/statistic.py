@@ -105,8 +105,7 @@ class TargetMeans:
 
     @property
     def worst(self) -> TargetValues:
-        """Each value of the machine where it is worst: the least idle, the most iowait, swap and swap traffic. A
-        machine that is full is not hidden by others that are not."""
+        """Each value of the machine where it is worst, so that no other hides one that is full."""
         columns = ([value for value in means if value is not None] for means in zip(*self.machines, strict=True))
         return TargetValues(*(choose(means, default=None) for choose, means in zip(_WORST, columns, strict=False)))
 

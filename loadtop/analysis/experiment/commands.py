@@ -31,8 +31,7 @@ class CommandError(MessageError):
 
 
 def is_remote(place: str | None) -> bool:
-    """Whether commands at a place run on another machine or in a container: not at ``None``, ``local`` and ``psutil``,
-    but at ``ssh://[USER@]HOST[:PORT]`` and ``exec:COMMAND``."""
+    """Whether commands at a place run on another machine or in a container; ``None`` is this machine."""
     return place is not None and place not in HERE
 
 

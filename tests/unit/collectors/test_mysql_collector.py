@@ -10,9 +10,9 @@ import pytest
 from collectors.blocking import HIDDEN
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine, Page
-from collectors.mysql.collector import FIX, MysqlCollector, account_in, option_file_account, parse, parse_page
+from collectors.mysql.collector import FIX, MysqlCollector, account_in, option_file_account, parse
 from collectors.servers import KINDS
-from collectors.sql_collector import REFUSES
+from collectors.sql_collector import REFUSES, status_of
 from collectors.under_test import UnderTest
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -59,11 +59,11 @@ def test_other_answers(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
     with pytest.raises(AbsentError, match="Threads_connected"):
-        parse_page(Page(ADDRESS, 200, text, 0.0))
+        status_of(Page(ADDRESS, 200, text, 0.0), MysqlStatus, parse)
 
 
 def test_too_many_connections_are_a_reading() -> None:
-    status = parse_page(Page(ADDRESS, REFUSES, "", 0.0))
+    status = status_of(Page(ADDRESS, REFUSES, "", 0.0), MysqlStatus, parse)
     assert (status, status.full) == (MysqlStatus(ADDRESS, refuses=True), 100.0)
     assert "max_connections" in str(MysqlCollector.lacks(status))
 

@@ -9,9 +9,9 @@ import pytest
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine, Page
 from collectors.postgresql.account import Account, account_for, password_in, service_in
-from collectors.postgresql.collector import BLOCKING, STATEMENT, PostgresqlCollector, parse, parse_page
+from collectors.postgresql.collector import BLOCKING, STATEMENT, PostgresqlCollector, parse
 from collectors.servers import KINDS
-from collectors.sql_collector import REFUSES
+from collectors.sql_collector import REFUSES, status_of
 from collectors.under_test import UnderTest
 from loadtop.servers.postgresql.record import FIX, PostgresqlStatus
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -80,11 +80,11 @@ def test_other_answers(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
     with pytest.raises(AbsentError, match="PostgreSQL"):
-        parse_page(Page(ADDRESS, 200, text, 0.0))
+        status_of(Page(ADDRESS, 200, text, 0.0), PostgresqlStatus, parse)
 
 
 def test_too_many_connections_are_a_reading() -> None:
-    status = parse_page(Page(ADDRESS, REFUSES, "", 0.0))
+    status = status_of(Page(ADDRESS, REFUSES, "", 0.0), PostgresqlStatus, parse)
     assert (status, status.full) == (PostgresqlStatus(ADDRESS, refuses=True), 100.0)
     assert "max_connections" in str(PostgresqlCollector.lacks(status))
 
