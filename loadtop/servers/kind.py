@@ -117,11 +117,11 @@ class Kind(ServerKind, Generic[R]):
     title: str
     record: type[R]
     metrics: tuple[HostMetric, ...]
-    verdicts: tuple[Verdict, ...]
-    demands: Demands
     rows: Callable[[Json], list[str]]
     brief: Callable[[Sequence[ServerRates[R]]], str]
     seen: Callable[[tuple[R, ...]], Text]
+    verdicts: tuple[Verdict, ...] = ()
+    demands: Demands = lambda _, __, ___: {}
     settings: Callable[[Sequence[R]], Iterable[tuple[str, str]]] = lambda _: ()
     single: Callable[[R], Json] | None = None
     columns: tuple[ReportColumn, ...] = ()

@@ -56,8 +56,6 @@ MYSQL = Kind(
         Metric("mysql.lock_ms_s", "MySQL time in row locks", "ms/s", "lower", _sum("lock_ms")),
         Metric("mysql.slow_queries_s", "MySQL slow queries", "/s", "lower", _sum("slow_queries")),
     ),
-    verdicts=(),
-    demands=lambda _, __, ___: {},
     rows=_rows,
     brief=_brief,
     seen=seen,

@@ -58,8 +58,6 @@ POSTGRESQL = Kind(
         Metric("postgresql.lock_waits", "PostgreSQL lock waits", "", "lower", _sum("lock_waits")),
         Metric("postgresql.io_waits", "PostgreSQL waits for files", "", "lower", _sum("io_waits")),
     ),
-    verdicts=(),
-    demands=lambda _, __, ___: {},
     rows=_rows,
     brief=_brief,
     seen=seen,

@@ -53,8 +53,6 @@ REDIS = Kind(
         Metric("redis.blocked", "Redis blocked clients", "", "neither", _sum("blocked")),
         Metric("redis.slowlog", "Redis slow log", "", "lower", _sum("slowlog")),
     ),
-    verdicts=(),
-    demands=lambda _, __, ___: {},
     rows=_rows,
     brief=_brief,
     seen=seen,
