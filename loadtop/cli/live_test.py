@@ -213,10 +213,9 @@ class LiveTest:
         for outcome in self._outcomes:
             from loadtop.reports.rules import sentence
 
-            if outcome.broken:
-                print(f"--fail-if held: {outcome.condition.text}: {sentence(outcome)}", file=sys.stderr)
-            elif outcome.condition.beyond is not None:
-                print(f"--fail-if passed: {outcome.condition.text}: {sentence(outcome)}", file=sys.stderr)
+            if outcome.broken or outcome.condition.beyond is not None:
+                became = tr("--fail-if held") if outcome.broken else tr("--fail-if passed")
+                print(f"{became}: {outcome.condition.text}: {sentence(outcome)}", file=sys.stderr)
         if self._baseline is not None:
             for difference in self._baseline.differences(result):
                 print(f"loadtop: --baseline: {plain(difference)}", file=sys.stderr)

@@ -142,10 +142,10 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
         return
     first, *more = strangers
     beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
-    template = "{name} (pid {pid}), which is not part of the web server, takes {share:.0f} % of the CPU."
+    template = "{name} (pid {pid:d}), which is not part of the web server, takes {share:.0f} % of the CPU."
     if beside:
         template = (
-            "{name} (pid {pid}) and {more} more, which are not part of the web server, take {share:.0f} % of the CPU."
+            "{name} (pid {pid:d}) and {more} more, which are not part of the web server, take {share:.0f} % of the CPU."
         )
     yield Message(template, name=first.process.name, pid=first.process.pid, more=beside, share=share)
 
@@ -220,7 +220,7 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
             bound=bound,
         )
     name, pid = ("", None) if process is None else (process.process.name, process.process.pid)
-    template = "Spread the work over more processes: {name} (pid {pid}) fills one core while the others are idle."
+    template = "Spread the work over more processes: {name} (pid {pid:d}) fills one core while the others are idle."
     if process is None:
         template = "Spread the work over more processes: a single thread fills one core while the others are idle."
     return Message(template, name=name, pid=pid)

@@ -56,7 +56,7 @@ def file_in_words(lock: FileLock) -> Message:
     """The path of a locked file, or its device and inode."""
     if lock.path is not None:
         return verbatim(lock.path)
-    return Message("device {device} inode {inode}", device=lock.device, inode=lock.inode)
+    return Message("device {device} inode {inode:d}", device=lock.device, inode=lock.inode)
 
 
 @dataclass(frozen=True, slots=True)

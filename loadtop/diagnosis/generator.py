@@ -244,12 +244,12 @@ def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Me
     enough = workers + 1 if wanted is None or not room else max(workers + 1, -(-wanted * workers // room))
     raised = max(2 * limit, (wanted or 0) + FILES_SPARE)
     template = (
-        "Raise the limit of open files (ulimit -n {raised}) or use --workers {workers}: {limit} files per process "
+        "Raise the limit of open files (ulimit -n {raised:d}) or use --workers {workers}: {limit} files per process "
         "allow {room} connections."
     )
     if wanted is not None:
         template = (
-            "Raise the limit of open files (ulimit -n {raised}) or use --workers {workers}: {limit} files per "
+            "Raise the limit of open files (ulimit -n {raised:d}) or use --workers {workers}: {limit} files per "
             "process allow {room} connections, {wanted} are needed."
         )
     return Message(template, limit=limit, room=room, wanted=wanted, raised=raised, workers=enough)

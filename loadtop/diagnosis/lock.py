@@ -44,7 +44,7 @@ def _advice(lock: FileLock, waiting: int, working: int) -> Message:
         working=working,
         kind=lock.kind,
         file=file_in_words(lock),
-        holder=Message("{name} (pid {pid})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
+        holder=Message("{name} (pid {pid:d})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
     )
     name = (lock.path or "").rpartition("/")[2]
     session = "Call session_write_close() as soon as the session is written, or use another session store."

@@ -129,7 +129,7 @@ def _queue_advice(measured: Measured, own: Listener | None) -> Message:
     refused = "The accept queue is full; refused clients retry after 1 s."
     port, backlog = (None, None) if own is None else (own.port, own.backlog)
     if backlog:
-        refused = "The accept queue of port {port} (backlog {backlog}) is full; refused clients retry after 1 s."
+        refused = "The accept queue of port {port:d} (backlog {backlog}) is full; refused clients retry after 1 s."
     asked = None if measured.load is None else measured.load.concurrency
     more = "Raise ListenBacklog and net.core.somaxconn, or add workers."
     if asked is not None:

@@ -148,7 +148,7 @@ class LoadRunner:
         connections = max(self._portion.of(step.concurrency or 0) for step in self._plan.steps)
         needed, limit = connections + RESERVED_FILES, self._file_limit
         if needed > limit:
-            self._fail(Message(TOO_MANY_CONNECTIONS, connections=connections, limit=limit, needed=needed))
+            self._fail(Message(TOO_MANY_CONNECTIONS, connections=connections, limit=limit, needed=str(needed)))
         return not self.state.ended
 
     def start(self) -> None:

@@ -40,7 +40,7 @@ LANGUAGES = ("en", "ja")
 _LOCALE = Path(__file__).parent / "locale"
 MAX_DEPTH = 12  # messages within messages
 _MAX_INTEGER = 2**63
-_FORMAT = re.compile(r"|,|,?\.\d[fg%]|groups|sentences")
+_FORMAT = re.compile(r"|d|\.\d[fg%]|groups|sentences")
 
 _Translate: TypeAlias = Callable[[str, str, int], str]
 _Escape: TypeAlias = Callable[[str], str]
@@ -260,9 +260,20 @@ def tr(english: str, /, **values: object) -> str:
     text = translate(english)
     if not values:
         return text
-    return text.format(
-        **{name: value.render() if isinstance(value, Message) else value for name, value in values.items()}
-    )
+    return text.format(**{name: _filled(value) for name, value in values.items()})
+
+
+def _filled(value: object) -> object:
+    if isinstance(value, Message):
+        return value.render()
+    return _Integer(value) if isinstance(value, int) else value
+
+
+class _Integer(int):
+    """A whole number that is shown as :func:`_number` has it."""
+
+    def __format__(self, form: str) -> str:
+        return _number(int(self), form)
 
 
 def rendered(text: Message | str | None, escape: _Escape = plain) -> str:
@@ -296,7 +307,14 @@ def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) 
         return between.join(part.filled(translate, escape) for part in value)
     if isinstance(value, str):
         return escape(value)
-    return format(value, "" if form in _JOINTS else form)
+    return _number(value, "" if form in _JOINTS else form)
+
+
+def _number(value: float, form: str) -> str:
+    """With separators: ``21,000``. Without them in the form ``d``, for names (a port) and for what is to be typed."""
+    if form == "d" or not (form.endswith("f") or (form == "" and isinstance(value, int))):
+        return format(value, form)
+    return format(value, f",{form}")
 
 
 def _english(template: str, many: str, n: int) -> str:
@@ -326,9 +344,9 @@ def figure(value: float | None) -> str:
     if value is None:
         return "-"
     if value == int(value) and abs(value) < 1e7:
-        return f"{int(value)}"
+        return f"{int(value):,}"
     if abs(value) >= 100:
-        return f"{value:.0f}"
+        return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
 
 

@@ -42,6 +42,6 @@ def described(error: BaseException) -> Message:
     """Return what to say about a mistake of ours, with the place where it happened."""
     where = None
     for frame, line in walk_tb(error.__traceback__):  # the innermost comes last
-        where = Message(" ({file}:{line})", file=PurePath(frame.f_code.co_filename).name, line=line)
+        where = Message(" ({file}:{line:d})", file=PurePath(frame.f_code.co_filename).name, line=line)
     text = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_TEXT]
     return Message("an error in loadtop itself ended the load: {error}{where}", error=verbatim(text), where=where)

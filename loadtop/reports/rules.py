@@ -16,14 +16,14 @@ def sentence(outcome: Outcome) -> str:
     condition = outcome.condition
     if condition.beyond is not None:
         if not outcome.compared:
-            return "not measured"
+            return tr("not measured")
         several = len(outcome.compared) > 1
         return "; ".join(
             (f"{plain(host)} " if several and host else "") + _beside(condition, each)
             for host, each in outcome.compared.items()
         )
     if condition.hold_s is not None:
-        return f"true for {outcome.held_s:.1f} s at a stretch"
+        return tr("true for {seconds:.1f} s at a stretch", seconds=outcome.held_s)
     values = ", ".join(plain(value) if isinstance(value, str) else figure(value) for value in outcome.measured.values())
     return f"{values} {_unit(condition)}".rstrip()
 
@@ -64,17 +64,18 @@ def _beside(condition: Condition, compared: Compared) -> str:
     now, before = (f"{figure(value)} {unit}".rstrip() for value in (compared.value, compared.baseline))
     difference = compared.value - compared.baseline
     percent = f" ({100 * difference / abs(compared.baseline):+.1f} %)" if compared.baseline and unit != "%" else ""
-    said = f"{now}, baseline {before}{percent}"
+    said = tr("{now}, baseline {before}{percent}", now=now, before=before, percent=percent)
     if not compared.exceeds:
         return said
     if compared.p is None:
-        return f"{said}; too few intervals to tell it from chance: each test needs {LEAST} whole ones with load"
+        why = tr("too few intervals to tell it from chance: each test needs {least} whole ones with load", least=LEAST)
+        return f"{said}; {why}"
     chance = f"p < {LEAST_P:g}" if compared.p < LEAST_P else f"p = {compared.p:.2g}"
     if compared.significant:
-        return f"{said}; significant ({chance})"
+        return f"{said}; {tr('significant')} ({chance})"
     if compared.p < LEVEL:
-        return f"{said}; not significant: the intervals differ the other way ({chance})"
-    return f"{said}; not significant: it may be chance ({chance})"
+        return f"{said}; {tr('not significant: the intervals differ the other way')} ({chance})"
+    return f"{said}; {tr('not significant: it may be chance')} ({chance})"
 
 
 def _unit(condition: Condition) -> str:

@@ -157,17 +157,20 @@ def _decimal(value: float | None, digits: int) -> str:
 
 
 def _steps(steps: Iterable[Json]) -> list[str]:
-    """A table that fits into 80 columns, whatever the limit is called."""
-    failed = pad(tr("failed"), 7, right=True)
-    lines = [f"     c  req/s ms mean    p50    p99{failed} %idle %iowait %swpused {tr('limit')}"]
+    """A table that fits into 80 columns with up to 99,999 requests/s, whatever the limit is called."""
+    titles = ("c", "req/s", "ms mean", "p50", "p99", tr("failed"), "%idle", "%iowait", "%swap", tr("limit"))
+    rows: list[tuple[str, ...]] = [titles]
     for step in steps:
         latency: Json = step["latency_ms"] or {}
-        lines.append(
-            f"{connections_of(step):>6}{figure(step['rps']):>7}{figure(latency.get('mean')):>8}{figure(latency.get('p50')):>7}"
-            f"{figure(latency.get('p99')):>7}{figure(step['failed']):>7}{figure(step['idle_pct']):>6}"
-            f"{figure(step['iowait_pct']):>8}{figure(step['swap_used_pct']):>9} {step['bottleneck'] or '-'}"
-        )
-    return lines
+        times = (latency.get(name) for name in ("mean", "p50", "p99"))
+        shares = (step[name] for name in ("idle_pct", "iowait_pct", "swap_used_pct"))
+        figures = map(figure, (step["rps"], *times, step["failed"], *shares))
+        rows.append((connections_of(step), *figures, step["bottleneck"] or "-"))
+    cells = [max(5, *map(width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "".join(f"{pad(text, most, right=True)} " for text, most in zip(row[:-1], cells, strict=False)) + row[-1]
+        for row in rows
+    ]
 
 
 def _breakdown(found: Json) -> list[str]:

@@ -87,7 +87,7 @@ def test_a_full_redis(changes: dict[str, Any], rates: dict[str, float | None], f
 
 
 def test_redis_in_words() -> None:
-    assert str(REDIS.seen((CACHE,))) == "7.0.15, maxclients 1000 (db:6379)"
+    assert str(REDIS.seen((CACHE,))) == "7.0.15, maxclients 1,000 (db:6379)"
     assert str(REDIS.seen((RedisStatus("db:1"),))) == "-, maxclients - (db:1)"
     assert REDIS.brief([ServerRates(CACHE, RATES["redis"])]) == " redis 50/s"
     assert REDIS.brief([ServerRates(CACHE, {"commands": None})]) == ""

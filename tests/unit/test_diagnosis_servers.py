@@ -111,7 +111,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a frontend at its maxconn": (
         {"changes": haproxy(0, busy=4, maxconn=None, front=2000)},
         "haproxy-queue",
-        ["HAProxy's frontend fe (and the global maxconn) above 2000"],
+        ["HAProxy's frontend fe (and the global maxconn) above 2,000"],
     ),
     "an open load that piles up in HAProxy": (
         {"load": arriving(50, 20.0), "changes": haproxy(47, busy=3, maxconn=3)}, "haproxy-queue", [],

@@ -79,7 +79,7 @@ def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     assert "GRANT PROCESS" in str(checks["mysql"].fix)
     assert str(checks["postgresql"].seen) == "15.18, max_connections 100 (db:5432)"
     assert (checks["postgresql"].health, checks["postgresql"].fix) == (Health.PARTLY, 'GRANT pg_monitor TO "USER";')
-    assert str(checks["redis"].seen) == "7.0.15, maxclients 10000 (127.0.0.1:6379)"
+    assert str(checks["redis"].seen) == "7.0.15, maxclients 10,000 (127.0.0.1:6379)"
 
 
 def without(sample: HostSample, kind: str) -> HostSample:

@@ -439,8 +439,8 @@ def _check_framing(plan: Plan) -> None:
 def _check_numbers(plan: Plan, *, stepped: bool) -> None:
     for step in plan.steps:
         if step.rate is None and step.requests is not None and (step.concurrency or 0) > step.requests:
-            one = "-c {c} is more than -n {n}. Raise -n or lower -c."
-            several = "a step of {c} is more than -n {n}. Raise -n or lower the step."
+            one = "-c {c:d} is more than -n {n:d}. Raise -n or lower -c."
+            several = "a step of {c} is more than -n {n:d}. Raise -n or lower the step."
             raise PlanError(several if stepped else one, c=step.concurrency, n=step.requests)
     if all(step.rate is None for step in plan.steps):
         most = max(step.concurrency or 0 for step in plan.steps)

@@ -141,7 +141,7 @@ def test_rates_and_unknown_loads_have_limits_too(run: Run) -> None:
     run.go(8, load={"rate": 12.5, "model": "open"})
     run.go(8, **FULL, load={"rate": 1000.0, "model": "open"})
     assert [each["load"] for each in run.json()["limits"]] == ["rate=1000"]
-    assert "at 1000 requests/s, for 8 s; none at 12.5 requests/s" in run.report()
+    assert "at 1,000 requests/s, for 8 s; none at 12.5 requests/s" in run.report()
     run.go(8, **FULL, load={"rate": None, "concurrency": None, "engine": "wrk"})
     assert [each["load"] for each in run.json()["limits"]] == ["rate=1000", None]
     assert "; CPU on web1, for 8 s; none" in run.report()
@@ -212,12 +212,12 @@ def test_the_table_of_steps_fits_into_80_columns(run: Run) -> None:
     result = run.result()
     figures = result.summary
     for step in figures["steps"]:
-        step.update(rps=123456.0, failed=123456, iowait_pct=99.9, swap_used_pct=99.9, bottleneck="apache-workers")
+        step.update(rps=99999.0, failed=99999, iowait_pct=99.9, swap_used_pct=99.9, bottleneck="nginx-connections")
         step["latency_ms"] = {"mean": 12345.0, "p50": 12345.0, "p99": 12345.0}
-    head, *rows = (line for line in report(result).splitlines() if "%swpused" in line or "apache-workers" in line)
+    head, *rows = (line for line in report(result).splitlines() if "%swap" in line or "nginx-connections" in line)
     assert len(rows) == 2
     assert all(len(row.split()) == 10 and len(row) <= 80 for row in rows)
-    assert head.index("limit") == rows[0].index("apache-workers")
+    assert head.index("limit") == rows[0].index("nginx-connections")
 
 
 def test_connections_that_are_stepped_have_a_knee_and_a_setting(run: Run) -> None:

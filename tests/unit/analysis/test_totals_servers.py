@@ -63,7 +63,7 @@ def test_databases_are_listed_by_address(watch: Run) -> None:
     assert found["commands_s"]["mean"] == 80.0
     assert found["cpu_pct"]["mean"] == 41.0
     assert watch.host["totals"]["redis"]["clients"]["mean"] == 14.0
-    row = "  redis    db:6379  80 commands/s  thread 41 % busy  clients 14 of 1000  blocked 3"
+    row = "  redis    db:6379  80 commands/s  thread 41 % busy  clients 14 of 1,000  blocked 3"
     assert row in watch.report().splitlines()
     assert "redis 80/s mysql 4 running lock waits 3 postgresql 5 active lock waits 3" in line(snapshot)
     assert watch.host["postgresql"][0]["reserved"] == 3

@@ -12,7 +12,7 @@ from loadtop.analysis.totals.series import POINTS, SeriesTotals
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
 from loadtop.analysis.totals.totals import MOST_MARKS, RunResult, Totals
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
-from loadtop.i18n import verbatim
+from loadtop.i18n import figure, verbatim
 from loadtop.model import Latencies
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
@@ -208,7 +208,7 @@ def test_reports_are_in_the_language_spoken(result: RunResult, japanese: None) -
     assert text.startswith("# http://web1/ の負荷試験\n")
     for report in (page, text):
         assert "応答時間 (ms)" in report
-        assert str(figures["load"]["requests"]) in report
+        assert figure(figures["load"]["requests"]) in report
     heads = [line for line in text.splitlines() if line.startswith("#")]
     heads += re.findall(r"<h[12]>(.*?)</h[12]>", page) + re.findall(r"<figcaption><b>(.*?)</b>", page)
     english = [head for head in heads if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,}", head.partition("://")[0])]
