@@ -23,7 +23,7 @@ def sentence(outcome: Outcome) -> str:
             for host, each in outcome.compared.items()
         )
     if condition.hold_s is not None:
-        return tr("true for {seconds:.1f} s at a stretch", seconds=outcome.held_s)
+        return tr("true for {seconds:.1f} s in a row", seconds=outcome.held_s)
     values = ", ".join(plain(value) if isinstance(value, str) else figure(value) for value in outcome.measured.values())
     return f"{values} {_unit(condition)}".rstrip()
 

@@ -33,7 +33,7 @@ async def test_a_slower_server_fails_a_rule_about_the_baseline_and_the_same_one_
     async with scripted(pause_s=0.005) as server:
         assert (await run(server.url, "--record", str(recording))).returncode == 0
         same = await run(server.url, "--no-record", *rule)
-    async with scripted(pause_s=0.1) as slower:
+    async with scripted(pause_s=0.25) as slower:
         worse = await run(slower.url, "--no-record", "--json", "-", *rule)
     assert (same.returncode, worse.returncode) == (0, 1), same.stderr + worse.stderr
     assert "--fail-if passed: p50>baseline+200%: " in same.stderr

@@ -225,7 +225,7 @@ def test_nohup_lets_it_continue(web: Apache) -> None:
 def test_whatever_ends_it_ends_the_load(apache: ApacheFactory, state: Path, name: str) -> None:
     server = apache(mpm="prefork", php="mod", workers=6, pages=WAITING)
     with started("-t", "60", "-c", "3", "-q", "--interval", "0.25", f"{server.url}page.php") as program:
-        assert wait_until(lambda: served(server) > 20)
+        assert wait_until(lambda: served(server) > 60)  # some of them in intervals that are recorded
         workers = children(program.pid)
         assert workers
         for _ in range(2):  # as timeout(1) does, and people who are in a hurry
