@@ -8,15 +8,17 @@ import pytest
 
 from loadtop.diagnosis.dependency import Dependencies
 from loadtop.diagnosis.finding import Dependency
+from loadtop.diagnosis.lock import LOCK
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.model import SERVICE, FileLock, Latencies, LoadState, Peer, Peers, Role
 from loadtop.model.histogram import distribution
 from loadtop.model.server import Blocker
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import PeerRates, ServerRates
+from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
-from tests.unit.interval import SAMPLE, busy, group, host, measured, states, value
+from tests.unit.interval import SAMPLE, advice, busy, group, host, measured, of_host, states, value
 from tests.unit.known import known
 
 READINGS = 5  # of the connections in each interval
@@ -119,7 +121,9 @@ def test_a_database_that_says_that_sessions_wait_for_locks_is_the_dependency(
     course: Course, lock_waits: int, limit: str
 ) -> None:
     """Although its times alone do not show it."""
-    blocker = Blocker(session=57, blocked=lock_waits, waited_ms=640, statement="UPDATE", mode="X", table="shop.stock")
+    blocker = Blocker(
+        session=57, blocked=lock_waits, waited_ms=100_000, statement="UPDATE", mode="X", table="shop.stock"
+    )
     says = MysqlStatus(DATABASE, running=10, lock_waits=lock_waits, port=3306, blocker=blocker)
     begin(course, PARALLEL, board="W" * 10)
     changes = {"peers": asks(10.0), "mysql": (says,)}
@@ -128,7 +132,7 @@ def test_a_database_that_says_that_sessions_wait_for_locks_is_the_dependency(
     if limit == "dependency":
         blocked = next(each for each in diagnosis.verdict.evidence if each.metric == "dependency.blocked")
         assert (blocked.value, blocked.threshold) == (9, 5.0)
-        advice = "session 57 (UPDATE): 9 wait for its lock, for up to 0.6 s: shop.stock (X)."
+        advice = "session 57 (UPDATE): 9 wait for its lock, for up to 100.0 s: shop.stock (X)."
         assert advice in str(diagnosis.verdict.advice)
 
 
@@ -139,6 +143,34 @@ def test_full_processors_explain_why_a_service_is_slow(course: Course) -> None:
 
 def locked(waiting: int, kind: str = "flock", path: str | None = None) -> dict[str, Any]:
     return {"locks": (FileLock(kind, "fe:00", 9977858, 26171, "php-fpm8.2", waiting, path),)}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "in_flight", "over", "held"),
+    [(5, 10, False, True), (6, 10, True, True), (5, 20, False, False), (6, 20, False, True), (1, 1, False, True),
+     (2, 3, True, True)],
+)  # fmt: skip
+def test_the_part_of_the_requests_that_waits_for_a_lock(waiting: int, in_flight: int, over: bool, held: bool) -> None:
+    found = of_host(LOCK, host(locked(waiting)), load={"in_flight": in_flight})
+    assert states(found) == (over, held)
+
+
+@pytest.mark.parametrize(("waiting", "over"), [(6, False), (7, True)])
+def test_idle_workers_may_wait_for_a_lock_of_fcntl(waiting: int, over: bool) -> None:
+    page = ApacheStatus("http://x/", "prefork", "Apache", "W" * 4 + "_" * 6)
+    view = host(locked(waiting, kind="posix"), servers={"apache": (ServerRates(page, {}),)})
+    assert of_host(LOCK, view, load={"in_flight": 10}).over is over
+
+
+@pytest.mark.parametrize(
+    ("changes", "may_be"),
+    [({}, True), ({"kind": "posix"}, False), ({"holder": "apache2"}, False), ({"path": "/a"}, False)],
+)
+def test_a_lock_without_a_path_may_be_that_of_a_php_session(changes: dict[str, Any], may_be: bool) -> None:
+    (lock,) = locked(11)["locks"]
+    text = advice(of_host(LOCK, host({"locks": (replace(lock, **changes),)})))
+    assert ("If this is a PHP session file" in text) is may_be
+    assert "Release the lock earlier" in text
 
 
 def test_processes_that_wait_for_one_file_are_the_lock(course: Course) -> None:
@@ -216,6 +248,7 @@ def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, h
     assert found is not None
     assert (*states(found), found.confidence) == (over, held, 0.925)
     assert value(found, "dependency.ms") == 20 * peer.questions
+    assert f"ms each ({least:.3g} ms under less load). More workers" in advice(found)
 
 
 @pytest.mark.parametrize(("rps", "real"), [(400.0, True), (401.0, False)])
@@ -263,6 +296,7 @@ def test_what_it_took_when_fewer_asked(
     rows = {row[0]: row[2] for row in found["web1"].evidence}
     if expected is None:
         assert "dependency.ms" not in rows
+        assert "wait for it, 200 ms each. More workers" in advice(found["web1"])
     else:
         assert rows["dependency.ms"] == pytest.approx(expected[0])
         assert (*states(found["web1"]), found["web1"].confidence) == (*expected[1:], 0.975)

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.diagnosis.cpu import CPU
-from loadtop.diagnosis.diagnoser import EARLY, Diagnoser, Latch
+from loadtop.diagnosis.diagnoser import EARLY, SILENT_S, Diagnoser, Latch
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.i18n import Message
 from loadtop.model import Failures, Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
+from loadtop.rates.records import GeneratorRates
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
 from tests.unit.course import FULL, Course
+from tests.unit.interval import host, measured
 
 
 def test_a_calm_machine_has_headroom(course: Course) -> None:
@@ -25,6 +27,34 @@ def test_a_calm_machine_has_headroom(course: Course) -> None:
     assert {item.metric for item in verdict.evidence} == {"cpu.busy_pct", "apache.full_pct"}
     assert all(item.below and item.value < item.threshold for item in verdict.evidence)
     assert "raise the concurrency (now 10)" in str(verdict.advice)
+
+
+LATE = GeneratorRates(50.0, 50.0, 1, 0.0, 5.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("load", "generator", "said"),
+    [
+        ({"concurrency": 10}, None, "raise the concurrency (now 10)"),
+        ({}, None, "the server can handle more load"),
+        ({"rate": 50.0}, None, "raise the rate (now 50/s)"),
+        ({"rate": 50.0, "concurrency": 10, "in_flight": 10}, LATE, "Raise -c from 10 to reach 50 requests/s"),
+        ({"rate": 50.0, "concurrency": 10, "in_flight": 9}, LATE, "raise the rate (now 50/s)"),
+        ({"rate": 50.0, "concurrency": 10, "in_flight": 10}, replace(LATE, late=0.0), "raise the rate (now 50/s)"),
+        ({"state": LoadState.DONE}, None, "The load has ended."),
+    ],
+)
+def test_the_next_step_where_nothing_is_full(load: dict[str, Any], generator: GeneratorRates | None, said: str) -> None:
+    found = Diagnoser(VERDICTS).diagnose(measured(host(), load=load, generator=generator))
+    assert said in str(found.verdict.advice)
+
+
+@pytest.mark.parametrize(("silent_s", "said"), [(0.5, "There is headroom"), (SILENT_S, "No sample from web2 for")])
+def test_headroom_of_a_silent_machine_is_unknown(silent_s: float, said: str) -> None:
+    """Of several, the one that is silent for longest is named."""
+    views = [replace(host(), stale_s=stale_s) for stale_s in (0.1, silent_s, 0.2)]
+    hosts = [replace(view, state=replace(view.state, name=f"web{n}", fresh=False)) for n, view in enumerate(views, 1)]
+    assert said in str(Diagnoser(VERDICTS).diagnose(measured(*hosts)).verdict.advice)
 
 
 def test_that_nothing_is_full_is_doubtful_while_a_limit_may_not_have_been_found(course: Course) -> None:

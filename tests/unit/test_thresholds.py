@@ -497,6 +497,7 @@ class TestNetwork:
         found = of_host(NETWORK, host(networks=(self.line("eth0", util, 100),), tcp=tcp))
         assert states(found) == (over, held)
         assert found.confidence == confidence
+        assert [row[4] for row in found.evidence if row[3] == "Mbit/s"] == ["line speed"]
 
     @pytest.mark.parametrize(
         ("rx", "tx", "metric", "said"),
@@ -524,6 +525,7 @@ class TestNetwork:
         assert states(found) == (True, True)
         assert value(found, "network.eth0.tx_mbit_s") == pytest.approx(1.966, abs=0.001)
         assert value(found, "network.eth0.queue_backlog") == backlog
+        assert [row[4] for row in found.evidence if row[3] == "Mbit/s"] == ["tc qdisc: rate"]
         assert "eth0 sends 1.97 of the 2 Mbit/s allowed" in advice(found)
         assert found.confidence == confidence
 

@@ -63,6 +63,11 @@ class TestErrors:
         assert said in advice(found)
         assert "what went wrong" in advice(found)
 
+    @pytest.mark.parametrize(("failed", "wrong", "known"), [(None, None, False), (None, 5.0, True), (5.0, None, True)])
+    def test_without_answers_nothing_is_reported(self, failed: float | None, wrong: float | None, known: bool) -> None:
+        assert ERRORS.of_load is not None
+        assert (ERRORS.of_load(measured(failed_share=failed, non_2xx_share=wrong)) is not None) is known
+
     def test_pages_of_different_length_are_no_errors(self) -> None:
         load = {"state": LoadState.DONE, "requests": 100, "failures": Failures(length=90)}
         found = of_load(ERRORS, load=load, failed_share=90.0)
@@ -140,8 +145,9 @@ class TestGenerator:
 
     @pytest.mark.parametrize(("share", "steal", "over"), [(81.0, 10.0, False), (81.5, 10.0, True), (90.5, 0.0, True)])
     def test_what_the_hypervisor_delivers_to_it_counts(self, share: float, steal: float, over: bool) -> None:
-        view = host(role="generator", cpu=busy(50.0, steal))
-        assert of_load(GENERATOR, view, generator=GeneratorRates(share, share, 1, 0.0, 0.0, 0.0)).over is over
+        views = [host(role="generator", cpu=busy(50.0, each)) for each in (steal, 0.0)]
+        stolen = host(role="target", cpu=busy(50.0, 40.0))  # another machine's
+        assert of_load(GENERATOR, *views, stolen, generator=GeneratorRates(share, share, 1, 0.0, 0.0, 0.0)).over is over
 
     def test_another_name_of_the_machine_under_test_is_no_machine_of_the_generator(self) -> None:
         view = host({"facts": replace(FACTS, boot_id="one")}, role="generator", cpu=busy(99.0))

@@ -14,7 +14,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.interval import busy, host, measured, states
+from tests.unit.interval import advice, busy, host, measured, states
 
 CALM = Assessment(False, False, (), Message(""), 1.0)
 NEAR = Assessment(False, True, (), Message(""), 1.0)
@@ -106,6 +106,7 @@ def test_the_requests_in_flight_agree_within_a_quarter(seen: int, agrees: bool) 
         (CALM, host(cpu=None), True),
         (CALM, replace(host(), rates=None), False),
         (CALM, host({"outcomes": (Outcome("apache", State.FAILED),)}), False),
+        (CALM, host(cpu=busy(99.0), role="other"), False),
         (CALM, host({"outcomes": (Outcome("apache", State.ABSENT), Outcome("fpm", State.FAILED))}), True),
     ],
 )
@@ -113,6 +114,12 @@ def test_nothing_else_is_near_its_limit(other: Assessment, view: HostView, over:
     found = after(100.0, others=(CALM, other), host_view=view)
     assert found is not None
     assert states(found) == (over, True)
+    waiting, beside = Waiting(), interval(100.0, host_view=view)
+    waiting.assess(interval(10.0), ())
+    found = waiting.assess(replace(beside, hosts=(*beside.hosts, host())), (CALM, other))
+    assert found is not None
+    assert found.over is over
+    assert "No watched host is at its limit" in advice(found)
 
 
 @pytest.mark.parametrize(
