@@ -15,7 +15,7 @@ from collectors.machine import lines_of
 from collectors.places import here
 
 _OPTION = re.compile(r"[\s\"']{0,99}([\w-]{1,99})[\"']?\s{0,99}[=:]\s{0,99}[\"']?([^\s\"',;]{1,4096})")
-_VARIABLE = re.compile(r"%\(([\w-]{1,99})\)|%([nd])")
+_VARIABLE = re.compile(r"%\(([\w-]{1,99})\)|%([dn])")
 _FILE = re.compile(r"(.{1,4000}\.(?:ini|ya?ml|json))(?::[\w-]{1,99})?", re.DOTALL)
 _ADDRESS = re.compile(r"/.{1,4096}|[^/@]{0,255}:\d{1,5}", re.ASCII)
 _STATS = ("stats", "stats-server")

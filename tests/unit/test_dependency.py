@@ -316,7 +316,7 @@ def test_what_it_took_when_fewer_asked(
 )
 def test_what_the_database_itself_reports(peer: PeerRates, status: dict[str, Any], says: bool) -> None:
     """Although its times alone do not show it."""
-    server = MysqlStatus(peer.address, **{"port": 3306, **status})
+    server = replace(MysqlStatus(peer.address, port=3306), **status)
     found = asked(host(peers=(peer,), servers={"mysql": (ServerRates(server, {}),)}), SLOW_MS)
     assert found is not None
     assert (*states(found), found.confidence) == (says, says, 0.95 if says else 0.925)
