@@ -100,7 +100,8 @@ class WorkerProcess(WorkerProgress):
     async def _read_output(self, process: asyncio.subprocess.Process) -> None:
         import msgspec
 
-        while process.stdout is not None and (line := await process.stdout.readline()):
+        # The last line has no end where the process was killed while it wrote.
+        while process.stdout is not None and (line := await process.stdout.readline()).endswith(b"\n"):
             report = msgspec.json.decode(line, type=Report)
             self.handover = report.handover or self.handover
             if report.verbose_text:
