@@ -24,11 +24,11 @@ async def test_they_are_in_every_report_and_in_the_recording(tmp_path: Path) -> 
             if served % 90 == 0:  # without an answer
                 writer.close()
                 return
-            await asyncio.sleep(0.05 if number % 20 == 0 else 0.001)
+            await asyncio.sleep(0.2 if number % 20 == 0 else 0.001)
             head, body = (WORSE if number % 30 == 0 else OK).split(b"\r\n\r\n")
             writer.write(head + b"\r\n\r\n")
             await writer.drain()
-            await asyncio.sleep(0.02 if number % 20 == 0 else 0.0)
+            await asyncio.sleep(0.1 if number % 20 == 0 else 0.0)
             writer.write(body)
 
     recording = tmp_path / "test.loadtop"
@@ -42,10 +42,10 @@ async def test_they_are_in_every_report_and_in_the_recording(tmp_path: Path) -> 
     assert totals == sorted(totals, reverse=True)
     assert len(totals) == 20
     assert totals[0] == load["latency_ms"]["max"]
-    late = [each for each in slowest if each["receiving_ms"] >= 19.0]
+    late = [each for each in slowest if each["receiving_ms"] >= 99.0]
     assert len(late) > 10
     for each in late:
-        assert each["waiting_ms"] >= 49.0
+        assert each["waiting_ms"] >= 199.0
         phases = [each[f"{phase}_ms"] for phase in ("connect", "sending", "waiting", "receiving")]
         assert abs(sum(phases) - each["total_ms"]) < 0.01
     assert {(each["failure"], each["status"]) for each in failures} == {("status", 503), ("receive", None)}

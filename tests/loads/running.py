@@ -87,7 +87,7 @@ async def until(
 
 async def until_requests(pool: LoadPool, requests: int) -> None:
     """Wait until the load has made so many requests. It takes the latencies away."""
-    await until(lambda: (sample := pool.take()) is not None and (sample.requests or 0) >= requests)
+    await until(lambda: (sample := pool.take()) is not None and (sample.requests or 0) >= requests, 90)
 
 
 def gather(samples: list[LoadSample]) -> Run:
