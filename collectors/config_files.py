@@ -10,7 +10,7 @@ that ptrace needs: without them a process is taken for one of the machine's own.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -236,6 +236,18 @@ async def view_of(machine: Texts, pid: int) -> View:
         return View(machine, own_network="net" in other, foreign=True)
     words, root = texts[command], f"/proc/{pid}/root" if "mnt" in other else ""
     return View(machine, root, "net" in other, tuple(words.rstrip("\0").split("\0")) if isinstance(words, str) else ())
+
+
+def command_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """``--NAME VALUE``, ``--NAME=VALUE``, and words that stand alone, as values without a name."""
+    name = ""
+    for word in words[1:]:
+        value = word
+        if word.startswith("-"):
+            name, _, value = word.lstrip("-").partition("=")
+        if value:
+            yield name, value
+            name = ""
 
 
 def _users(status: str | Missing) -> frozenset[str]:

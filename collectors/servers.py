@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from collectors.apache.collector import ApacheCollector
+from collectors.gunicorn.collector import GunicornCollector
 from collectors.haproxy.collector import HaproxyCollector
 from collectors.kind import Kind
 from collectors.machine import Machine
@@ -26,6 +27,7 @@ COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: 
     NginxCollector,
     FpmCollector,
     UwsgiCollector,
+    GunicornCollector,
     HaproxyCollector,
     RedisCollector,
     MysqlCollector,

@@ -4,9 +4,9 @@
 # leaves the rest to the tests.
 set -eu
 
-PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm php-mysql php-pgsql haproxy nginx-light uwsgi uwsgi-plugin-python3 redis-server mariadb-server postgresql openssh-server openssh-client openssl
+PACKAGES="apache2 apache2-utils libapache2-mod-php php-fpm php-mysql php-pgsql haproxy nginx-light uwsgi uwsgi-plugin-python3 gunicorn redis-server mariadb-server postgresql openssh-server openssh-client openssl
           wrk siege hey sysstat busybox gawk mawk iproute2 procps util-linux sqlite3 tmux asciinema librsvg2-bin fonts-dejavu-core zsh fish $*"
-RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx uwsgi uwsgi-plugin-python3 redis mariadb-server postgresql-server openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
+RED_HAT="httpd httpd-tools mod_ssl php php-fpm haproxy nginx uwsgi uwsgi-plugin-python3 python3-gunicorn redis mariadb-server postgresql-server openssh-server openssh-clients openssl wrk sysstat gawk iproute procps-ng"
 
 say() { printf '%s\n' "servers: $*" >&2; }
 

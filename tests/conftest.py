@@ -20,7 +20,7 @@ from tests.servers.program import server_directory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
 from tests.servers.sshd import SshdFactory
-from tests.servers.wsgi import UwsgiFactory
+from tests.servers.wsgi import GunicornFactory, UwsgiFactory
 
 # Shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and every process below would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -127,6 +127,12 @@ def redis(servers: contextlib.ExitStack) -> RedisFactory:
 def uwsgi(servers: contextlib.ExitStack) -> UwsgiFactory:
     """``uwsgi(workers=..., threads=..., seconds=...)`` starts a real uWSGI."""
     return UwsgiFactory(servers)
+
+
+@pytest.fixture
+def gunicorn(servers: contextlib.ExitStack) -> GunicornFactory:
+    """``gunicorn(workers=..., threads=..., seconds=...)`` starts a real gunicorn."""
+    return GunicornFactory(servers)
 
 
 @pytest.fixture

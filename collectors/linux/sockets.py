@@ -121,6 +121,14 @@ def parse_clients(table: str, served: Iterable[int], most: int) -> list[tuple[in
     return found
 
 
+def count_accepted(table: str, port: str) -> int:
+    """The connections at a port of this machine that a process has accepted: the others have no inode. A row may come
+    twice."""
+    end = f":{count_or_none(port) or 0:04X}"
+    rows = (words for words in _sockets(table) if words[3] != _LISTEN and words[1].endswith(end))
+    return len({_inode(words) for words in rows} - {None, 0})
+
+
 def _sockets(table: str) -> Iterator[list[str]]:
     """The columns of each row of /proc/net/tcp or tcp6."""
     for number, line in enumerate(complete_lines(table)):

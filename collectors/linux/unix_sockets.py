@@ -45,3 +45,8 @@ def parse_streams(
             places[path] += 1
             clients.append((inode, Endpoint(path, PORT)))
     return listening, clients
+
+
+def count_streams(text: str, path: str) -> int:
+    """The connections that a process has accepted at a path."""
+    return len({line for line in complete_lines(text) if line.startswith("ESTAB ") and line.endswith(f" {path}")})

@@ -7,10 +7,10 @@ another option of the file was set to. An emperor starts one uWSGI for each file
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from collectors.config_files import View, read_config
+from collectors.config_files import View, command_options, read_config
 from collectors.machine import lines_of
 from collectors.places import here
 
@@ -19,13 +19,12 @@ _VARIABLE = re.compile(r"%\(([\w-]{1,99})\)|%([dn])")
 _FILE = re.compile(r"(.{1,4000}\.(?:ini|ya?ml|json))(?::[\w-]{1,99})?", re.DOTALL)
 _ADDRESS = re.compile(r"/.{1,4096}|[^/@]{0,255}:\d{1,5}", re.ASCII)
 _STATS = ("stats", "stats-server")
-_MOST_WORDS = 1000
 
 
 async def stats_servers(view: View, pid: int) -> list[tuple[str, ...]]:
     """The addresses of the stats servers of a process: of each file, and of the command line, one answers. Raises
     ``TransportError``."""
-    options = list(_of_command(view.command))
+    options = list(command_options(view.command))
     paths = [match[1] for _, value in options if (match := _FILE.fullmatch(value))]
     emperors = [posixpath.join(value, "*.ini") for name, value in options if name == "emperor"]
     of_files = [path for path in (*paths, *emperors) if path.startswith("/")]
@@ -52,15 +51,3 @@ def parse(path: str, options: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def options_of(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The options in the lines of a file, each with its value."""
     return ((found[1], found[2]) for line in lines if (found := _OPTION.match(line)))
-
-
-def _of_command(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """``--NAME VALUE``, ``--NAME=VALUE``, and words that stand alone, as values without a name."""
-    name = ""
-    for word in words[1:_MOST_WORDS]:
-        if word.startswith("-"):
-            name, _, value = word.lstrip("-").partition("=")
-            if value:
-                yield name, value
-        else:
-            yield name, word

@@ -110,7 +110,9 @@ class Pools:
                 program=f"{self.name:<8}",
                 pool=plain(pool["address"]),
                 active=mean_figure(pool["active"]),
-                all=tr("an unknown number of") if pool["workers"] is None else pool["workers"] * pool["threads"],
+                all=tr("an unknown number of")
+                if not (pool["workers"] and pool["threads"])
+                else pool["workers"] * pool["threads"],
                 queue=mean_figure(pool["listen_queue"]),
                 rate=tr("  {rate} requests/s", rate=mean_figure(pool["requests_s"])) if "requests_s" in pool else "",
             )

@@ -8,6 +8,7 @@ from loadtop.i18n import Translatable
 from loadtop.model import LOADTOP, OTHER, SERVICE
 from loadtop.rates.metrics import MACHINE_METRICS, HostMetric
 from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.gunicorn.kind import GUNICORN
 from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.kind import AnyKind, Workers
 from loadtop.servers.mysql.kind import MYSQL
@@ -17,7 +18,7 @@ from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.uwsgi.kind import UWSGI
 
-KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, UWSGI, HAPROXY, REDIS, MYSQL, POSTGRESQL)
+KINDS: tuple[AnyKind, ...] = (APACHE, NGINX, PHP_FPM, UWSGI, GUNICORN, HAPROXY, REDIS, MYSQL, POSTGRESQL)
 
 HOST_METRICS: tuple[HostMetric, ...] = (*MACHINE_METRICS, *(metric for kind in KINDS for metric in kind.metrics))
 

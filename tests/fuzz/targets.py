@@ -320,6 +320,7 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
         ),
         "net/tcp": (
             sockets.parse_table,
+            lambda text: sockets.count_accepted(text, "80"),
             sockets.parse_listeners,
             sockets.parse_unix,
             sockets.parse_holders,

@@ -1,4 +1,4 @@
-"""A real uWSGI before a small application, on free loopback ports or a unix socket."""
+"""A real uWSGI or gunicorn before a small application, on free loopback ports or a unix socket."""
 
 import contextlib
 import socket
@@ -52,6 +52,48 @@ class Uwsgi:
         """What the stats server sends."""
         with socket.create_connection(("127.0.0.1", int(self.stats.rpartition(":")[2])), timeout=10.0) as link:
             return b"".join(iter(lambda: link.recv(65536), b"")).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Gunicorn:
+    """A running gunicorn at ``port`` or at the unix ``socket``."""
+
+    program: Program
+    port: int | None
+    socket: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    @property
+    def proxy_pass(self) -> str:
+        return f"http://unix:{self.socket}" if self.port is None else self.url
+
+    @property
+    def pid(self) -> int:
+        return self.program.pid
+
+
+class GunicornFactory:
+    """Starts gunicorns and stops them all."""
+
+    def __init__(self, servers: contextlib.ExitStack) -> None:
+        self._servers = servers
+
+    def __call__(self, *, workers: int = 2, threads: int = 1, seconds: float = 0.1, tcp: bool = True) -> Gunicorn:
+        """Start one whose application takes ``seconds``."""
+        binary = find_program("gunicorn", install="apt-get install gunicorn (Red Hat: dnf install python3-gunicorn)")
+        directory = self._servers.enter_context(server_directory())
+        port, path = free_port() if tcp else None, directory / "app.sock"
+        wsgi_application(directory, seconds)
+        (directory / "gunicorn.conf.py").write_text(f"threads = {threads}\n")
+        place = f"127.0.0.1:{port}" if port else f"unix:{path}"
+        command = [binary, "--chdir", str(directory), "-w", str(workers), "--bind", place, "slow:application"]
+        command += ["--config", str(directory / "gunicorn.conf.py")]
+        program = self._servers.enter_context(Program(command, log=directory / "output.log"))
+        program.wait_until(lambda: answers(port) if port else path.exists())
+        return Gunicorn(program, port, path)
 
 
 class UwsgiFactory:

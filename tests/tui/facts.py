@@ -11,7 +11,9 @@ from loadtop.model import LoadState
 from loadtop.model.histogram import percentile_ms
 from loadtop.model.server import Blocker
 from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.gunicorn.kind import GUNICORN
 from loadtop.servers.haproxy.kind import HAPROXY
+from loadtop.servers.kind import AnyKind
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.php_fpm.kind import PHP_FPM
@@ -201,8 +203,12 @@ def of_fpm(view: View, _: Glyphs) -> Iterator[Fact]:
         yield fact("", count(pool.listen_queue), role=bad_if(pool.listen_queue))
 
 
-def of_uwsgi(view: View, _: Glyphs) -> Iterator[Fact]:
-    pools = sorted(UWSGI.rates(view.rates), key=lambda each: (-(each.reading.queued or 0), -(each.reading.full or 0.0)))
+def of_workers_of(kind: AnyKind) -> Callable[[View, Glyphs], Iterator[Fact]]:
+    return lambda view, _: _of_pools(kind, view)
+
+
+def _of_pools(kind: AnyKind, view: View) -> Iterator[Fact]:
+    pools = sorted(kind.rates(view.rates), key=lambda each: (-(each.reading.queued or 0), -(each.reading.full or 0.0)))
     for pool in (each.reading for each in pools[:1]):
         yield Fact(f"({re.escape(count(pool.active, 5) + count(pool.slots, 5))})")
         yield fact("", count(pool.queued), role=bad_if(pool.queued))
@@ -287,7 +293,8 @@ OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
     "apache": of_apache,
     "nginx": of_nginx,
     "fpm": of_fpm,
-    "uwsgi": of_uwsgi,
+    "uwsgi": of_workers_of(UWSGI),
+    "gunicorn": of_workers_of(GUNICORN),
     "haproxy": of_haproxy,
     "redis": of_redis,
     "mysql": of_mysql,

@@ -29,6 +29,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView, Measured, Measurer
 from loadtop.rates.records import HostRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.gunicorn.record import GunicornPool
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.nginx.record import NginxStatus
@@ -181,7 +182,11 @@ def _pools(number: int) -> dict[str, tuple[ServerReading, ...]]:
     uwsgi = UwsgiStatus(
         "/run/uwsgi/app/shop/socket", 4, 2, 8, 12, "127.0.0.1:9191", "2.0.21-debian", 0, 0, 160 * number, number
     )
-    return {"uwsgi": (uwsgi, replace(uwsgi, address="127.0.0.1:3031", url="127.0.0.1:9192", active=1, listen_queue=0))}
+    gunicorn = GunicornPool("127.0.0.1:8000", 3, 4, 12, 0, "gthread", 19)
+    return {
+        "gunicorn": (gunicorn,),
+        "uwsgi": (uwsgi, replace(uwsgi, address="127.0.0.1:3031", url="127.0.0.1:9192", active=1, listen_queue=0)),
+    }
 
 
 def with_dependency() -> list[Snapshot]:

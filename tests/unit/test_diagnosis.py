@@ -208,7 +208,7 @@ def test_every_verdict_has_a_place_in_the_order_of_causes() -> None:
     assert order == [
         "generator", "client-ports", "client-files", "nginx-connections", "errors", "swap", "memory", "disk", "steal",
         "throttled", "cpu", "cpu-core", "network", "lock", "dependency", "fpm-workers",
-        "uwsgi-workers", "apache-workers", "haproxy-queue", "listen-queue", "waiting",
+        "uwsgi-workers", "gunicorn-workers", "apache-workers", "haproxy-queue", "listen-queue", "waiting",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from loadtop.i18n import Message, verbatim, width
 from loadtop.model import Cause, HostSample, Listener, Network, Outcome, Process, State
 from loadtop.reports.doctor import Check, Health, Report, examine, generator
 from loadtop.servers.apache.record import ApacheStatus
+from loadtop.servers.gunicorn.record import GunicornPool
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.mysql.record import MysqlStatus
 from loadtop.servers.nginx.record import NginxStatus
@@ -44,6 +45,7 @@ def sample(machine: Any) -> HostSample:
             "apache": (PAGE,),
             "fpm": (POOL,),
             "uwsgi": (UWSGI,),
+            "gunicorn": (GunicornPool("127.0.0.1:8000", 2, worker_class="gevent"),),
             "haproxy": (BACKEND,),
             "nginx": (NGINX,),
             "redis": (REDIS,),
@@ -66,13 +68,14 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
 
 def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
-    assert len(checks) == 19
+    assert len(checks) == 20
     assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
     assert str(checks["networks"].seen) == "lo, eth0 (1000 Mbit/s)"
     assert str(checks["processes"].seen) == "1 httpd"
     assert (checks["apache"].health, str(checks["apache"].seen)) == (Health.OK, "event, 4 slots (http://x/s?auto)")
     assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
     assert str(checks["uwsgi"].seen) == "/run/app.sock: workers 2, threads 4, queue 0"
+    assert str(checks["gunicorn"].seen) == "127.0.0.1:8000: workers 2, threads -, queue -"
     assert str(checks["haproxy"].seen) == "1 lines; backends be"
     assert str(checks["mysql"].seen) == "8.0.43, max_connections 151 (db:3306)"
     assert checks["mysql"].health is Health.PARTLY

@@ -2,6 +2,7 @@
 
 from tui.panels.apache import ApachePanel
 from tui.panels.breakdown import BreakdownPanel
+from tui.panels.gunicorn import GunicornPanel
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel, WorkersPanel
 from tui.panels.machine import CpuPanel, DevicePanel, MemoryPanel
@@ -21,6 +22,7 @@ SERVERS: tuple[type[Panel], ...] = (
     NginxPanel,
     FpmPanel,
     UwsgiPanel,
+    GunicornPanel,
     HaproxyPanel,
     RedisPanel,
     MysqlPanel,

@@ -83,6 +83,7 @@ FILES = {
         ("e.ini", [("127.0.0.1:9193",)]),
         ("--emperor /etc", [("/run/a/stats.sock", "b:9192")]),
         ("--master --stats 10.0.0.1:9191 --http :80", [("10.0.0.1:9191",)]),
+        ("--stats /run/x.sock /run/y", [("/run/x.sock",)]),
         ("--stats", []),
         ("", []),
     ],

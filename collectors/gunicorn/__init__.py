@@ -1,0 +1,1 @@
+"""gunicorn: its processes, its command line, and the connections at its sockets."""

@@ -1,0 +1,138 @@
+"""The gunicorns of one machine. They have no status page: the kernel tells which connections their workers have
+accepted, and which wait in the accept queue.
+
+Source: gunicorn's documentation, "Settings" and "Design": a synchronous worker serves one connection at a time and
+keeps none alive, a worker with threads one for each of them, an asynchronous one any number. Threads without a worker
+class make it ``gthread``. Linux, net/ipv4/inet_diag.c: a connection that was not accepted yet has no inode.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from collectors.accept_queues import AcceptQueues
+from collectors.config_files import View, command_options, config_file, view_of
+from collectors.errors import AbsentError, FetchError, ParseError, ReadError, TransportError
+from collectors.kind import Kind
+from collectors.linux import sockets
+from collectors.linux.unix_sockets import STREAMS, count_streams
+from collectors.machine import Page, lines_of
+from collectors.parsing import count_or_none, short
+from collectors.places import here
+from collectors.server_collector import Candidates, ServerCollector
+from loadtop.i18n import Message, verbatim
+from loadtop.model import HostSample, Role
+from loadtop.servers.gunicorn.record import GROUP, NAME, GunicornPool
+
+KIND = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.APPLICATION,
+    processes=re.compile(r"gunicorn.{0,99}", re.ASCII | re.DOTALL),
+)
+
+_DEFAULT = "127.0.0.1:8000"
+_SHORT = {"b": "bind", "c": "config", "k": "worker_class"}
+_SETTING = re.compile(r"(\w{1,99})\s{0,99}=\s{0,99}[\"']?([^\s\"',]{1,4096})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What matters here of one gunicorn. ``worker_class`` is empty where the title of the process hides it."""
+
+    pid: int = 0
+    bind: tuple[str, ...] = ()
+    worker_class: str = ""
+    threads: int | None = None
+
+
+class GunicornCollector(ServerCollector[GunicornPool]):
+    kind = KIND
+
+    async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - the kernel answers at once
+        """How many connections the workers have accepted at an address."""
+        began = time.perf_counter()
+        unix = url.startswith("/")
+        try:
+            texts = await self.machine.texts((STREAMS,) if unix else sockets.OPEN_TABLES)
+            tables = [text for text in texts.values() if isinstance(text, str)]
+            port = url.rpartition(":")[2]
+            number = sum(count_streams(table, url) if unix else sockets.count_accepted(table, port) for table in tables)
+        except TransportError as error:
+            raise FetchError(error.message) from None
+        except ParseError as error:
+            raise FetchError(verbatim(str(error))) from None
+        return Page(url, 200, str(number), time.perf_counter() - began)
+
+    def records(self, page: Page, at: float) -> Sequence[GunicornPool]:
+        return (GunicornPool(address=page.url, connections=count_or_none(page.text), at=at),)
+
+    async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
+        listening = await self.machine.listening(servers)
+        self._settings: dict[str, Settings] = {}
+        found: list[Candidates] = []
+        for pid in servers:
+            view = await view_of(self.machine, pid)
+            if view.own_network:
+                found.append(((), AbsentError("gunicorn runs in a container with its own network")))
+                continue
+            settings = await settings_of(view, pid)
+            places = dict.fromkeys(here(str(place)) for place in listening.get(pid, ())) or dict.fromkeys(settings.bind)
+            self._settings |= dict.fromkeys(places, settings)
+            found += [((address,), None) for address in places]
+        return found
+
+    def read(
+        self, sample: HostSample, uptime_less_monotonic: float
+    ) -> tuple[list[GunicornPool], list[ReadError], float]:
+        found, problems, duration_s = super().read(sample, uptime_less_monotonic)
+        queues = AcceptQueues(self.machine, sample)
+        return [self._completed(pool, sample, queues) for pool in found], problems, duration_s
+
+    @staticmethod
+    def lacks(record: GunicornPool) -> Message | None:
+        if record.worker_class:
+            return None
+        return Message("The title of its processes hides gunicorn's settings: whether its workers are full is unknown.")
+
+    def _completed(self, pool: GunicornPool, sample: HostSample, queues: AcceptQueues) -> GunicornPool:
+        settings = self._settings.get(pool.address, Settings())
+        members = (row.pid for row in sample.processes or () if row.group == GROUP and row.pid != settings.pid)
+        workers = sum(settings.pid in (each.pid for each in self.machine.lineage(pid)) for pid in members)
+        pool = replace(
+            pool,
+            workers=workers or None,
+            threads=settings.threads,
+            listen_queue=queues.at(pool.address),
+            worker_class=settings.worker_class,
+        )
+        connections, slots = pool.connections, pool.slots
+        return replace(pool, active=connections if connections is None or not slots else min(connections, slots))
+
+
+async def settings_of(view: View, pid: int) -> Settings:
+    """From the command line, and the file that it names or the usual one. Raises ``TransportError``."""
+    if len(view.command) < 2:  # only a title
+        return Settings(pid)
+    options = list(command_options(view.command))
+    name = next((value for name, value in options if name in ("c", "config")), "gunicorn.conf.py")
+    path = name.removeprefix("file:")
+    outside = path if path.startswith("/") else f"/proc/{pid}/cwd/{path}"
+    seen = view if path.startswith("/") else replace(view, root="")
+    text = (await seen.texts((config_file(outside),)))[outside]
+    lines = (match for line in lines_of(text)[:1000] if (match := _SETTING.match(line)))
+    return parse(pid, [*((match[1], match[2]) for match in lines), *options])
+
+
+def parse(pid: int, options: Iterable[tuple[str, str]]) -> Settings:
+    """The settings that these options make; later ones win."""
+    options = [(_SHORT.get(name, name.replace("-", "_")), value) for name, value in options]
+    known = dict(options)
+    threads = count_or_none(known.get("threads")) or 1
+    worker_class = short(known.get("worker_class", "sync"))
+    if worker_class == "sync" and threads > 1:
+        worker_class = "gthread"
+    bind = tuple(here(value.removeprefix("unix:")) for name, value in options if name == "bind") or (_DEFAULT,)
+    each = {"sync": 1, "gthread": threads}.get(worker_class)
+    return Settings(pid, bind, worker_class, each)

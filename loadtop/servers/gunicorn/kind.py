@@ -1,0 +1,47 @@
+"""gunicorn as a kind of server. Its verdict: every worker is busy, so that requests wait for one."""
+
+from loadtop.diagnosis.verdict import Family, Verdict
+from loadtop.model import Role
+from loadtop.rates.metrics import Metric
+from loadtop.servers.gunicorn.record import GROUP, NAME, GunicornPool
+from loadtop.servers.kind import Kind
+from loadtop.servers.pools import Pools
+
+_POOLS = Pools(NAME, GROUP, "gunicorn", GunicornPool)
+
+GUNICORN_WORKERS = Verdict(
+    name="gunicorn-workers",
+    letter="V",
+    title="GUNICORN WORKERS",
+    sentence="gunicorn's workers are the limit",
+    headline="are the limit",
+    family=Family.POOL,
+    role=Role.APPLICATION,
+    of_host=_POOLS.assess,
+    titles={
+        "gunicorn.full_pct": "workers busy",
+        "gunicorn.active": "busy workers",
+        "gunicorn.listen_queue": "pool queue",
+        "gunicorn.callers": "requests waiting for a worker",
+    },
+)
+
+GUNICORN = Kind(
+    name=NAME,
+    group=GROUP,
+    role=Role.APPLICATION,
+    title="gunicorn",
+    record=GunicornPool,
+    metrics=(
+        Metric(
+            "gunicorn.active", "busy gunicorn workers", "", "neither", _POOLS.total(lambda each: each.reading.active)
+        ),
+        Metric("gunicorn.listen_queue", "gunicorn queue", "", "lower", _POOLS.total(lambda each: each.reading.queued)),
+    ),
+    verdicts=(GUNICORN_WORKERS,),
+    demands=_POOLS.demands(GUNICORN_WORKERS.name),
+    rows=_POOLS.rows,
+    brief=_POOLS.brief,
+    settings=_POOLS.settings,
+    seen=_POOLS.seen,
+)
