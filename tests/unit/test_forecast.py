@@ -186,6 +186,7 @@ MEASURING: dict[str, Any] = {"groups": (group(40.0, threads=9), group(20.0, name
         ({"cpu": busy(20.0), **SERVED}, 0.0, 500.0),
         ({"cpu": busy(30.0), **SERVED}, 0.0, 333.333),  # a database, as far as can be seen
         ({"cpu": replace(busy(20.0), nice=30.0), **SERVED}, 0.0, 500.0),
+        ({"cpu": replace(busy(30.0), nice=10.0), **SERVED}, 0.0, 333.333),
         ({"cpu": replace(busy(20.0), nice=30.0), "processes": (process(85.0, of=OTHER),), **SERVED}, 0.0, 287.5),
         ({"cpu": busy(30.0), **MEASURING}, 0.0, 450.0),  # 0.2 of 2 cores for measuring alone
         ({"cpu": busy(30.0), **MEASURING}, 5.0, 411.111),
