@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.linux.machine import SLOW_EVERY, LinuxMachine
-from collectors.linux.queueing import QDISCS, parse_disciplines, parse_rate
+from collectors.linux.queueing import QDISCS, Discipline, Interface, parse_disciplines, parse_rate
 from collectors.machine import Missing
 from collectors.servers import KINDS
 from loadtop.model import Network
@@ -131,10 +131,24 @@ async def test_it_is_read_often_only_where_there_is_any(transport: Any, text: st
 @pytest.mark.parametrize(
     ("text", "mbit"),
     [("20Mbit", 20), ("1500Kbit", 1.5), ("1Gbit", 1000), ("8bit", 8e-6), ("12.5Mbit", 12.5), ("1Mibit", 1.048576)]
+    + [
+        ("1Kibit", 2**10 / 1e6),
+        ("1Gibit", 2**30 / 1e6),
+        ("1Tibit", 2**40 / 1e6),
+        ("10Tbit", 1e7),
+        ("10000001Mbit", None),
+    ]
     + [(text, None) for text in ("", "bit", "20", "-1Mbit", "1e9bit", "٣Mbit", "unlimited", f"{'1' * 16}bit")],
 )
 def test_rates(text: str, mbit: float | None) -> None:
     assert parse_rate(text) == mbit
+
+
+def test_a_discipline_that_tells_no_counters() -> None:
+    """A line that is too short to name an interface ends nothing."""
+    text = "qdisc tbf 1: dev eth0 root rate 1Mbit\nqdisc tbf 2: dev eth1\nclass htb 1:\n"
+    (found,) = parse_disciplines(text).items()
+    assert found == ("eth0", Interface((Discipline("tbf", "1:", "root", 1.0, 0, 0, 0, 0),)))
 
 
 @given(st.lists(st.sampled_from([*(TBF + HTB + NETEM).split(" "), "\n", "dev", "root", "9" * 30])))
