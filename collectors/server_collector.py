@@ -68,7 +68,7 @@ class ServerCollector(Generic[R]):
         self.find = find and not urls
         self.active = find or bool(urls)
         self.unfound: ReadError = AbsentError(
-            "not searched for {program} yet", program=self.kind.group, cause=Cause.PENDING
+            "has not looked for {program} yet", program=self.kind.group, cause=Cause.PENDING
         )
         self.search = Search(self.kind.name, self.running, self.search_pages, self.search_again_s)
         self.given = tuple(self.status_url(url) for url in urls)
@@ -122,7 +122,7 @@ class ServerCollector(Generic[R]):
         """What came since the last call and how it went. The number turns the time of this program's clock into the
         machine's uptime, on which each record is dated."""
         if not self.active:
-            return (), Outcome(self.kind.name, State.ABSENT, Message("not searched for"), cause=Cause.NOTHING)
+            return (), Outcome(self.kind.name, State.ABSENT, Message("not looked for"), cause=Cause.NOTHING)
         records, problems, duration_s = self.read(sample, uptime_less_monotonic)
         if not self.given and not self.running() and self.machine.servers(self.kind.group):
             records = []  # all of them have been set aside, which the next search notices

@@ -66,7 +66,7 @@ class SqlCollector(DatabaseCollector[S]):
             if self.is_full(error):
                 return Page(url, REFUSES, "", time.perf_counter() - began)
             said = short(f"{type(error).__name__}: {error}", LONGEST_TEXT)
-            raise self.refusal(error) or FetchError("the answer could not be read ({error})", error=said) from None
+            raise self.refusal(error) or FetchError("cannot read its response ({error})", error=said) from None
         return Page(url, 200, text, time.perf_counter() - began)
 
     async def close(self) -> None:
@@ -78,7 +78,7 @@ class SqlCollector(DatabaseCollector[S]):
             library = await asyncio.to_thread(importlib.import_module, self.library)
         except ImportError:
             raise FetchError(
-                "loadtop needs the Python package {package} to ask it",
+                "loadtop needs the Python package {package} to query it",
                 package=self.package,
                 fix="pip install 'loadtop[databases]'",
             ) from None

@@ -279,7 +279,7 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message 
     if len(servers) < 2 or not (hidden or unknown):
         return None
     why = (
-        Message("only root can read where {hidden} of them listen", hidden=hidden)
+        Message("only root can see the addresses that {hidden} of them listen on", hidden=hidden)
         if hidden
         else Message("the address of the proxy's server {server} is unknown", server=excerpt(unknown[0]))
     )

@@ -68,7 +68,7 @@ class StatusClient:
             raise FetchError("the server closed the connection without an answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
             said = short(f"{type(error).__name__}: {error}", LONGEST_TEXT)
-            raise FetchError("the answer could not be read ({error})", error=said) from None
+            raise FetchError("cannot read its response ({error})", error=said) from None
 
     async def close(self) -> None:
         """Give up what is on its way; pages that are asked for later are a :class:`FetchError`."""

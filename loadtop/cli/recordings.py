@@ -98,7 +98,7 @@ def _manage(options: Options) -> None:
         try:
             print(f"renamed to {plain(str(rename(path, options.name)))}")
         except SessionError as error:
-            raise FileError(f"{path.name} is not renamed: {error}") from None
+            raise FileError(f"cannot rename {path.name}: {error}") from None
     elif options.part == "prune":
         _prune(options.older_than, options.keep, dry_run=options.dry_run)
     elif options.part is None and on_terminal():
@@ -159,4 +159,4 @@ def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> None:
         f"{count} recording{'' if count == 1 else 's'}, {size / 1e6:.1f} MB{' would be free' if dry_run else ' freed'}"
     )
     if kept:
-        raise FileError("not all of them could be removed")
+        raise FileError("some recordings could not be removed")

@@ -55,6 +55,13 @@ TITLES: dict[str, Translatable] = {
 }
 
 
+def in_order(part: str, title: str, name: str) -> tuple[str, str]:
+    """Return title and name of a part as they are read: ``apache on CPU``, ``accept queue :80``, ``disk sda``."""
+    if part in (Part.CPU, Part.CPU_WAIT):
+        return name, title
+    return title, f":{name}" if part == Part.ACCEPT_QUEUE and name else name
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """One part of the mean time. ``host`` and ``name`` say where: of a server, a disk, a lock, or an address. ``ms`` is

@@ -231,8 +231,8 @@ def _advice(
     if blocker is None:
         return waits
     template = (
-        "Shorten transactions like that of session {session} ({activity}): {blocked} wait for its lock, for up to "
-        "{seconds:.1f} s: {lock}."
+        "Shorten transactions like that of session {session} ({activity}). Sessions waiting for its lock ({lock}): "
+        "{blocked}, for up to {seconds:.1f} s."
     )
     blocks = Message(
         template,
@@ -256,7 +256,7 @@ DEPENDENCY = Verdict(
     titles={
         "dependency.waiting_pct": "requests waiting",
         "dependency.ms": "time per request",
-        "dependency.blocked": "sessions that one session blocks",
+        "dependency.blocked": "sessions blocked by one session",
     },
 )
 """Assessed by :class:`Dependencies`. Pools of workers on the way fill behind it."""

@@ -123,8 +123,8 @@ def _keeps_silent(measured: Measured, host: HostView) -> bool:
 
 def _advice(measured: Measured, flying: float, served: float, rps: float) -> Message:
     waits = Message(
-        "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest wait. More connections "
-        "would only wait longer ({rps:.3g} requests/s).",
+        "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest wait. Throughput stays "
+        "at {rps:.3g} requests/s: more connections would only wait longer.",
         in_flight=flying,
         served=served,
         rps=rps,

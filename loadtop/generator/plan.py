@@ -242,7 +242,7 @@ class Plan:
         if self.socket_buffer is not None and not 1 <= self.socket_buffer <= MAX_SOCKET_BUFFER:
             _refuse(_option("-b", self.socket_buffer), Message("1 to {max} bytes", max=MAX_SOCKET_BUFFER))
         if self.verbosity < 0:
-            _refuse(_option("-v", self.verbosity), Message("2 for heads, 3 for the status of each response"))
+            _refuse(_option("-v", self.verbosity), Message("0 or more"))
 
 
 def total(parts: Iterable[_Number | None]) -> _Number | None:

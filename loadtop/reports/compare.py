@@ -190,7 +190,7 @@ def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
     """The parts of the time side by side, in their main numbers."""
     names = [letter(i) for i in range(len(comparison.runs))]
     head = "".join(f"{f'{name} req/s':>10}{f'{name} p99':>9}" for name in names)
-    yield f"{pad(tr('since the load began'), 22)}{head}   {tr('limit')}"
+    yield f"{pad(tr('since the load started'), 22)}{head}   {tr('limit')}"
     for table in tables:
         rows = {row.metric.name: row for row in table.rows if row.of == LOAD}
         cells = "".join(

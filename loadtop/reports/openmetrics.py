@@ -37,7 +37,7 @@ def _load(snapshot: Snapshot) -> Iterator[str]:
     for name in _COUNTERS:
         value = _number(load, name)
         if value is not None:
-            yield from _family(f"loadtop_load_{name}", "counter", f"{name} since the load began.")
+            yield from _family(f"loadtop_load_{name}", "counter", f"{name} since the load started.")
             yield _sample(f"loadtop_load_{name}_total", {}, value)
     for name in _GAUGES:
         value = _number(load, name)

@@ -13,13 +13,14 @@ from loadtop.analysis.totals.timeline import Held
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
+from loadtop.diagnosis.breakdown import in_order
 from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.model import LoadSample
 from loadtop.reports import requests
 from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
-from loadtop.servers.registry import KINDS
+from loadtop.servers.registry import KINDS, evidence_title
 
 Row = Sequence[str]
 
@@ -157,7 +158,7 @@ def _of_breakdown(found: Json | None) -> Table:
 
 
 def part_title(part: Json) -> str:
-    """A part of the breakdown in words: ``asks http 10.0.0.5:80 (41 times)``, ``on CPU apache``."""
+    """A part of the breakdown in words: ``asks http 10.0.0.5:80 (41 times)``, ``apache on CPU``."""
     exchanges = part.get("exchanges")
     if exchanges is None:
         return place_title(part)
@@ -169,14 +170,14 @@ def place_title(part: Json) -> str:
     name = part["name"]
     if part.get("service_host"):
         name = rendered(Dependency(name, None, part["service_host"]).place)
-    words = [tr(PART_TITLES[part["part"]]), part.get("kind"), name]
-    return " ".join(plain(word) for word in words if word)
+    title, name = in_order(part["part"], tr(PART_TITLES[part["part"]]), name or "")
+    return " ".join(plain(word) for word in (title, part.get("kind"), name) if word)
 
 
 def failure_classes(failures: Json) -> str:
     """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
     if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
-        return tr("not distinguished")
+        return tr("not classified")
     known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)
     return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
 
@@ -193,7 +194,7 @@ def shape(load: Json, steps: Sequence[Json] = ()) -> str:
     if len(steps) > 1:
         values = [step["concurrency"] if step["concurrency"] is not None else step["rate"] for step in steps]
         return tr("steps {values}", values=", ".join(figure(value) for value in values))
-    if load["concurrency"] is None:
+    if load["concurrency"] is None or load["rate"] is not None:
         return tr("{rate} requests/s", rate=figure(load["rate"]))
     return tr("1 connection") if load["concurrency"] == 1 else tr("{c} connections", c=load["concurrency"])
 
@@ -262,7 +263,7 @@ def _of_evidence(evidence: Iterable[Evidence]) -> Table:
     for item in evidence:
         value, threshold = (f"{figure(number)} {item.unit}".strip() for number in (item.value, item.threshold))
         counts = tr("below {threshold}" if item.below else "above {threshold}", threshold=threshold)
-        rows.append((item.metric, item.host, value, counts, item.source))
+        rows.append((plain(evidence_title(item.metric)), item.host, value, counts, item.source))
     return Table("Evidence", ("measured", "machine", "value", "counts", "source"), rows, numbers=False)
 
 

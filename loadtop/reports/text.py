@@ -9,8 +9,8 @@ from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad
 from loadtop.rates.records import HostRates
 from loadtop.reports import requests
 from loadtop.reports.limits import limits_in_words
-from loadtop.reports.tables import connections_of, failure_classes, part_title, verdict
-from loadtop.servers.registry import KINDS
+from loadtop.reports.tables import connections_of, failure_classes, model_of, part_title, shape, verdict
+from loadtop.servers.registry import KINDS, evidence_title
 
 WIDTH = 78
 TOLD_PCT = 1.0  # percent of the processors from which nice and interrupts are listed
@@ -27,7 +27,7 @@ def report(result: RunResult) -> str:
     summary = result.summary
     lines = _verdict(result)
     if summary["load"] is not None:
-        lines += ["", *_load(summary["load"], summary["duration_s"], rendered(result.message))]
+        lines += ["", *_load(summary["load"], summary["steps"], summary["duration_s"], rendered(result.message))]
     if summary["steps"]:
         lines += ["", *_steps(summary["steps"])]
     if summary["breakdown"] is not None and summary["breakdown"]["parts"] is not None:
@@ -61,11 +61,12 @@ def _verdict(result: RunResult) -> list[str]:
 def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
     """A line each: the value, how it stands to its threshold as both are printed, which evidence that only supports may
     meet on either side, and the source of the threshold."""
-    units = max((len(item.unit) for item in evidence), default=0)
+    titles = [plain(evidence_title(item.metric)) for item in evidence]
+    cells, units = (max(map(width, texts), default=0) for texts in (titles, [item.unit for item in evidence]))
     return [
-        f"  {plain(item.metric):<24} {value:>7} {item.unit:<{units}} "
+        f"  {pad(title, cells)} {value:>7} {item.unit:<{units}} "
         f"{'=' if value == threshold else '<' if item.value < item.threshold else '>'} {threshold:<6} {item.source}"
-        for item in evidence
+        for title, item in zip(titles, evidence, strict=True)
         for value, threshold in [(figure(item.value), figure(item.threshold))]
     ]
 
@@ -77,17 +78,16 @@ def next_limit(forecast: Json) -> str:
     return tr(text, resource=forecast["resource"], where=where, rps=rps, low=low, high=high)
 
 
-def _load(load: Json, seconds: float, message: str) -> list[str]:
-    shape = f" c={load['concurrency']}" if load["concurrency"] is not None else ""
-    if load["rate"] is not None:
-        shape = f" rate={figure(load['rate'])}/s"
+def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> list[str]:
+    how = plain(model_of(load))
+    if load["concurrency"] is not None or load["rate"] is not None:
+        how += f", {shape(load, steps)}"
     by = "" if load["engine"] == "builtin" else tr(" by {engine}", engine=plain(load["engine"]))
     received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
     got = f"{tr('received')} {figure(received)} kB"
-    model = tr("open ").strip() if load["model"] == "open" else tr(load["model"])
     ended = tr("{state} after {seconds} s", state=tr(load["state"]), seconds=f"{seconds:.2f}")
     lines = [
-        f"{tr('Load')}{by}  {model}{shape}  {ended}",
+        f"{tr('Load')}{by}  {how}  {ended}",
         f"  {pad(tr('requests'), 8)} {figure(load['requests']):>10}   {figure(load['rps']):>10} /s   {got}",
     ]
     if load["failed"] is None:
@@ -223,14 +223,14 @@ def _host(host: Json) -> list[str]:
         told = ", ".join(
             f"{plain(other['name'])} (pid {other['pid']}) {figure(round(other['cpu_pct']['mean']))} %" for other in busy
         )
-        lines += wrapped(tr("others   {told} of a core", told=told), "  ")
+        lines += wrapped(tr("others   {processes} of a core", processes=told), "  ")
     return lines
 
 
 def _dependencies(peers: Sequence[Json]) -> list[str]:
     """The services that are asked, those with the most pending requests first."""
     template = (
-        "  asks     {service}{address}  open {questions} of {connections} connections  {exchanges}/s  {ms} ms each"
+        "  asks     {service}{address}  pending {questions} on {connections} connections  {exchanges}/s  {ms} ms each"
     )
     return [
         tr(

@@ -4,7 +4,7 @@ from typing import Any
 
 from loadtop.diagnosis.diagnoser import HEADROOM, MACHINE_VERDICTS
 from loadtop.diagnosis.verdict import Verdict, ranked
-from loadtop.i18n import Translatable
+from loadtop.i18n import Translatable, tr
 from loadtop.model import LOADTOP, OTHER, SERVICE
 from loadtop.rates.metrics import MACHINE_METRICS, HostMetric
 from loadtop.servers.apache.kind import APACHE
@@ -38,7 +38,23 @@ _BY_NAME = {verdict.name: verdict for verdict in (HEADROOM, *VERDICTS)}
 EVIDENCE_TITLES: dict[str, Translatable] = {metric.name: metric.title for metric in HOST_METRICS} | {
     name: title for verdict in VERDICTS for name, title in verdict.titles.items()
 }
-"""What the metrics in evidence are called."""
+"""What the metrics in evidence are called, except those of devices and cores."""
+
+_DEVICES: dict[str, Translatable] = {
+    "util_pct": "busy",
+    "await_ms": "time per request",
+    "tx_mbit_s": "sends",
+    "rx_mbit_s": "receives",
+    "queue_drops_s": "queue drops",
+    "queue_overlimits_s": "packets delayed",
+    "queue_backlog": "packets queued",
+}
+
+_OF_CORES: dict[str, Translatable] = {
+    "busy_pct": "cpu{core} busy",
+    "frequency_pct": "cpu{core} frequency",
+    "capacity_pct": "cpu{core} capacity",
+}
 
 VERDICT_NAMES = tuple(_BY_NAME)  # every name that a verdict can have, `none` first
 
@@ -46,3 +62,16 @@ VERDICT_NAMES = tuple(_BY_NAME)  # every name that a verdict can have, `none` fi
 def verdict_named(name: str) -> Verdict:
     """The verdict of this name. Raises KeyError where there is none."""
     return _BY_NAME[name]
+
+
+def evidence_title(name: str) -> str:
+    """Return what a metric in evidence is called, in the reader's language."""
+    if name in EVIDENCE_TITLES:
+        return tr(EVIDENCE_TITLES[name])
+    where, _, what = name.partition(".")
+    if where.startswith("core") and what in _OF_CORES:
+        return tr(_OF_CORES[what], core=where.removeprefix("core"))
+    if name.startswith(("disk.", "network.")):
+        device, _, what = name.partition(".")[2].rpartition(".")
+        return f"{device} {tr(_DEVICES.get(what, what))}"
+    return name.replace("_", " ")

@@ -32,7 +32,7 @@ async def test_rules_are_test_cases_and_the_report_is_added_to_the_page_of_the_j
     assert done.returncode == 1
     written = cases.read_text(encoding="utf-8")
     assert [(case.name, case.result) for case in cases_of(written)] == [("mean>1us", "Failure"), ("failed>50%", "")]
-    assert "Load  closed c=1  done after" in written
+    assert "Load  closed model, 1 connection  done after" in written
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# Before\n# Load test of {server.url}\n")
     assert "| 20 |" in text

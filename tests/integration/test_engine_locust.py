@@ -103,8 +103,8 @@ def test_our_plan_on_this_machine(
 
     (recording,) = map(str, Path(os.environ["XDG_STATE_HOME"], "loadtop").glob("*.loadtop"))
     for words, expected in (
-        (("report", "--text"), "(not distinguished)"),
-        (("report", "--markdown"), "(not distinguished)"),
+        (("report", "--text"), "(not classified)"),
+        (("report", "--markdown"), "(not classified)"),
         (("report", "--ab"), f"Failed requests:        {load['failed']}\nHTML"),
         (("compare", recording), f"{load['requests']} requests"),
     ):

@@ -191,7 +191,7 @@ async def test_it_connects_again_when_the_container_was_restarted(
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ("yes", "without a complete frame"),
+        ("yes", "without a complete sample"),
         ("true", "docker exec -i"),
         ("none-of-that-name", "cannot run none-of-that-name: No such file or directory"),
         ("sh -c 'echo the input device is not a TTY >&2; exit 1'", "leave out its -t"),

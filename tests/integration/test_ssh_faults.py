@@ -242,7 +242,7 @@ class TestGarbage:
         assert "no response for 1 s" in await self.problem(pretend("exec sleep 60"))
 
     async def test_a_line_without_end(self, pretend: Pretend) -> None:
-        assert "without a complete frame" in await self.problem(pretend("exec tr '\\0' x </dev/zero"))
+        assert "without a complete sample" in await self.problem(pretend("exec tr '\\0' x </dev/zero"))
 
     async def test_a_line_without_end_of_messages(self, pretend: Pretend) -> None:
         assert "it keeps printing messages" in await self.problem(pretend("exec tr '\\0' x </dev/zero 3>&1 >&2"))
@@ -260,7 +260,7 @@ class TestGarbage:
         """The far side is the real loop, until it has printed the first line of /proc/stat."""
         transport = pretend('sh -c "${@: -1}" | { sed -u "/^cpu /q"; kill -KILL $$; }')
         await transport.connect()
-        with pytest.raises(TransportError, match="in the middle of a frame"):
+        with pytest.raises(TransportError, match="in the middle of a sample"):
             await transport.read(REQUEST)
         await transport.close()
 

@@ -326,7 +326,7 @@ def bare() -> list[Snapshot]:
         sample = host.sample
         assert sample is not None
         assert sample.cpu is not None
-        reasons = (("disks", "not permitted here"), ("processes", "no /proc here"), ("apache", "not searched for"))
+        reasons = (("disks", "not permitted here"), ("processes", "no /proc here"), ("apache", "not looked for"))
         little = replace(
             sample,
             cpu=Cpu(_few(sample.cpu.total), tuple(Core(core.id, _few(core.times)) for core in sample.cpu.cores)),

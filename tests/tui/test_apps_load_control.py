@@ -122,5 +122,5 @@ def test_again_and_next_step() -> None:
     assert load_control.next_step(sample()) == "this load has no steps: set them with --steps 1,2,4"
     stepped = replace(sample(), steps=4)
     assert load_control.next_step(replace(stepped, step=4)) == "this is the last step"
-    assert load_control.next_step(stepped) == "step 1 of 4 is cut short"
+    assert load_control.next_step(stepped) == "step 1 of 4 ends early"
     assert sent == [RestartLoad(), NextStep()]

@@ -141,7 +141,7 @@ async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: A
         await pilot.press("escape")
         assert "apache2" in "".join(screen_text(app))
         await pilot.press("slash", *"nothing like it", "enter")
-        assert "None of them." in "".join(screen_text(app))
+        assert "No process matches." in "".join(screen_text(app))
 
 
 async def test_processes_are_ordered_by_key_and_click(

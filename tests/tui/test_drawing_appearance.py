@@ -14,10 +14,10 @@ from rich.style import Style
 from loadtop.cli import main
 from loadtop.cli.options.table import THEMES as NAMES
 from loadtop.diagnosis.finding import NONE
-from loadtop.servers.registry import VERDICTS
+from loadtop.servers.registry import VERDICTS, evidence_title
 from tui.drawing.appearance import ASCII, BLOCKS, MONOCHROME, TERMINAL, THEMES, UNICODE, Appearance, Glyphs
 from tui.drawing.line import Role
-from tui.drawing.verdicts import UNSEEN, letter_of, metric
+from tui.drawing.verdicts import UNSEEN, letter_of
 from tui.state.request_time import HUES
 
 
@@ -78,7 +78,9 @@ def test_what_colours_say_is_reported_by_signs_too(glyphs: Glyphs) -> None:
 
 
 def test_evidence_of_a_core_has_a_title() -> None:
-    said = [metric(f"core12.{name}") for name in ("busy_pct", "frequency_pct", "capacity_pct", "of_later_times")]
+    said = [
+        evidence_title(f"core12.{name}") for name in ("busy_pct", "frequency_pct", "capacity_pct", "of_later_times")
+    ]
     assert said == ["cpu12 busy", "cpu12 frequency", "cpu12 capacity", "core12.of later times"]
 
 

@@ -189,7 +189,7 @@ async def test_mark(feed_of: FeedOf, appearance: Appearance, screen_text: Text) 
         await pilot.press("m")
         assert "text of the mark" in screen_text(app)[-1]
         await pilot.press(*"q [r]+", "enter")
-        assert screen_text(app)[-1].strip() == "noted: q [r]+"
+        assert screen_text(app)[-1].strip() == "marked: q [r]+"
     assert feed.commands == [Mark("q [r]+")]
 
 
@@ -235,7 +235,7 @@ async def test_picture_that_cannot_be_written(
     monkeypatch.setattr("tui.widgets.picture.file_name", nowhere)
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("p")
-        assert screen_text(app)[-1].startswith(" no picture: ")
+        assert screen_text(app)[-1].startswith(" cannot save the picture: ")
         assert app.is_running
 
 

@@ -148,7 +148,7 @@ async def test_what_an_action_leads_to(
     [
         (("4", "0", "enter"), ["answered load 4 False", "answered load 40 False", "answered load 40 True",
                                "SetConcurrency(connections=40)", "says 20 to 40 connections"]),
-        (("m", "x", "enter"), ["answered mark x False", "answered mark x True", "Mark(text='x')", "says noted: x"]),
+        (("m", "x", "enter"), ["answered mark x False", "answered mark x True", "Mark(text='x')", "says marked: x"]),
         (("m", "x", "escape"), ["answered mark x False"]),
         (("slash", "x", "enter"), ["answered filter x False", "answered filter x True"]),
         (("colon", "escape"), ["chosen "]),

@@ -132,7 +132,7 @@ def test_a_database_that_says_that_sessions_wait_for_locks_is_the_dependency(
     if limit == "dependency":
         blocked = next(each for each in diagnosis.verdict.evidence if each.metric == "dependency.blocked")
         assert (blocked.value, blocked.threshold) == (9, 5.0)
-        advice = "session 57 (UPDATE): 9 wait for its lock, for up to 100.0 s: shop.stock (X)."
+        advice = "session 57 (UPDATE). Sessions waiting for its lock (shop.stock (X)): 9, for up to 100.0 s."
         assert advice in str(diagnosis.verdict.advice)
 
 

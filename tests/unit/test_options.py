@@ -153,7 +153,7 @@ def test_the_type_of_a_body_goes_with_the_bodies_alone(tmp_path: Path) -> None:
     plan = parse(["--urls", str(urls), "-T", "application/json"]).plan
     assert [target.headers for target in plan.targets] == [(), (("Content-Type", "application/json"),)]
     urls.write_text(f"{URL}\n")
-    with pytest.raises(UsageError, match="-T names the type of a body"):
+    with pytest.raises(UsageError, match="-T needs a body"):
         parse(["--urls", str(urls), "-T", "application/json"])
 
 

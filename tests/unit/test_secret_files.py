@@ -69,7 +69,7 @@ def test_a_pipe_is_a_file(file: Path) -> None:
         (None, ("-A",), "No such file or directory"),
         ("", ("-A",), "is empty"),
         ("\n \n", ("-C",), "is empty"),
-        (f"me:{SECRET}\nyou:{SECRET}\n", ("-A",), "must hold one line, and has 2"),
+        (f"me:{SECRET}\nyou:{SECRET}\n", ("-A",), "must contain one line, but has 2"),
         (f"{SECRET}\n", ("-A",), "needs USER:PASSWORD"),
         (f"{SECRET}\n", ("-X", "127.0.0.1:1", "-P"), "needs USER:PASSWORD"),
         (f"{SECRET}\n", ("-C",), "-C must be NAME=VALUE"),

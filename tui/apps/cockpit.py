@@ -270,7 +270,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
             self.say(self.load_control.set(self.reader.load, event.text))
         elif event.purpose == "mark" and event.text:
             self.reader.feed.command(Mark(event.text))
-            self.say(tr("noted: {text}", text=event.text))
+            self.say(tr("marked: {text}", text=event.text))
 
     async def on_palette_done(self, event: Palette.Done) -> None:
         self._cockpit.close_palette()

@@ -113,7 +113,7 @@ class LoadControl:
                 return tr("this is the last step")
             return tr("this load has no steps: set them with --steps 1,2,4")
         self._command(NextStep())
-        return tr("step {step} of {steps} is cut short", step=load.step, steps=load.steps)
+        return tr("step {step} of {steps} ends early", step=load.step, steps=load.steps)
 
     def stop(self, load: LoadSample | None) -> str:
         if load is None or load.state.ended:

@@ -31,28 +31,28 @@ _RANKS = {
 _HIDDEN = ("screen.order", "screen.reverse", "screen.filter", "palette")
 KEYS = (
     Key("q", "leave", "q", "quit", "quit", 0),
-    Key("space", "play", "space", "play", "pause, or play on", 1),
+    Key("space", "play", "space", "play", "pause or continue", 1),
     Key("left", "step(-1)", "<-", "", "the previous interval", 2),
     Key("right", "step(1)", "->", "step", "the next interval", 2),
-    Key("minus", "speed(False)", "-", "", "slower", 3),
-    Key("plus,equals_sign", "speed(True)", "+", "speed", "faster, up to 64 times", 3),
+    Key("minus", "speed(False)", "-", "", "play slower", 3),
+    Key("plus,equals_sign", "speed(True)", "+", "speed", "play faster, up to 64 times", 3),
     Key("t", "ask_time", "t", "time", "jump to 1:30, 95 or 50%", 4),
     Key("m", "to_mark(True)", "m", "mark", "the next mark", 5),
     Key("M", "to_mark(False)", "M", "", "the previous mark", 9, footer=False),
     Key("v", "to_change(True)", "v", "verdict", "the next change of the verdict", 5),
     Key("V", "to_change(False)", "V", "", "the previous change of the verdict", 9, footer=False),
-    Key("T", "first_page", "T", "steps", "table of load steps, knee marked", 11),
+    Key("T", "first_page", "T", "steps", "table of load steps, with the knee", 11),
     *(replace(_SAME[action], rank=rank) for action, rank in _RANKS.items()),
     *(replace(_SAME[action], footer=False) for action in _HIDDEN),
     _SAME["help"],
 )
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the last line
-    ("home", "the beginning; end: the end"),
-    ("tab", "the next host; with one host, the next panel"),
+    ("home", "go to the start (end: to the end)"),
+    ("tab", "show the next host (with one host, the next panel)"),
     ("up down", "choose a panel (or click it; click again to zoom)"),
-    ("escape", "back: close, take back, show all panels"),
-    ("ctrl+s", "saves a picture, also of pages and prompts"),
+    ("escape", "close, cancel, or show all panels"),
+    ("ctrl+s", "save a picture, also of pages and prompts"),
     ("ctrl+z", "suspend"),
 )
 

@@ -2,7 +2,7 @@
 
 from loadtop.diagnosis.finding import NONE, SURE, Evidence, Finding
 from loadtop.i18n import Translatable, rendered, tr
-from loadtop.servers.registry import EVIDENCE_TITLES, verdict_named
+from loadtop.servers.registry import evidence_title, verdict_named
 from tui.drawing.appearance import Glyphs
 from tui.drawing.line import Line, Role, Span, clip, clip_middle, line, safe, width
 from tui.drawing.numbers import quantity
@@ -58,39 +58,10 @@ def on(host: str | None) -> str:
 
 LEAST_NAME = 5  # cells of a machine's name that stay before a metric
 
-_DEVICES: dict[str, Translatable] = {
-    "util_pct": "busy",
-    "await_ms": "await",
-    "tx_mbit_s": "sends",
-    "rx_mbit_s": "receives",
-    "queue_drops_s": "queue drops",
-    "queue_overlimits_s": "packets delayed",
-    "queue_backlog": "packets queued",
-}
-
-_OF_CORES: dict[str, Translatable] = {
-    "busy_pct": "cpu{core} busy",
-    "frequency_pct": "cpu{core} frequency",
-    "capacity_pct": "cpu{core} capacity",
-}
-
-
-def metric(name: str) -> str:
-    """The title of a metric; its name where none is declared."""
-    if name in EVIDENCE_TITLES:
-        return tr(EVIDENCE_TITLES[name])
-    where, _, what = name.partition(".")
-    if where.startswith("core") and what in _OF_CORES:
-        return tr(_OF_CORES[what], core=where.removeprefix("core"))
-    if name.startswith(("disk.", "network.")):
-        device, _, what = name.partition(".")[2].rpartition(".")
-        return f"{device} {tr(_DEVICES.get(what, what))}"
-    return name.replace("_", " ")
-
 
 def named(where: str, name: str, cells: int, ellipsis: str) -> str:
     """Machine and metric in so many cells; where there is no room for both, the machine's name is cut."""
-    words = metric(name)
+    words = evidence_title(name)
     return clip(clip_middle(where, max(LEAST_NAME, cells - width(words)), ellipsis) + words, cells, ellipsis)
 
 

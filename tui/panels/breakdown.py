@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.diagnosis.breakdown import TITLES, Part
+from loadtop.diagnosis.breakdown import TITLES, Part, in_order
 from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.graph import PATIENCE, Ring, ceiling, layers, share_out, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, clip_middle, fit, line, safe, width
@@ -154,14 +154,14 @@ class BreakdownPanel(Panel):
 
 
 def part_in_words(part: PartOfTime) -> str:
-    """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``on CPU apache``."""
+    """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``apache on CPU``."""
     if part.part is None:
         return tr("unexplained")
     title, name = tr(TITLES[part.part]), part.name or ""
     if part.part is Part.DEPENDENCY:
         title = part.kind or title
         name = f"{part.service_host}:{name.rpartition(':')[2]}" if part.service_host else name
-    return " ".join(safe(word) for word in (title, name) if word)
+    return " ".join(safe(word) for word in in_order(part.part, title, name) if word)
 
 
 def _listed(now: Times) -> list[PartOfTime]:

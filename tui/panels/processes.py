@@ -90,7 +90,7 @@ class ProcessPanel(WheelScrolled, Panel):
         self.first = max(0, min(self.first, len(found) - rows + 1))
         columns = [column for column in COLUMNS if cells >= column.least or column.name == self.column]
         shown = [self._row(process, columns) for process in found[self.first : self.first + rows - 1]]
-        return [self._head(columns), *shown, *([] if found else self.words(tr("None of them."), cells, 1))]
+        return [self._head(columns), *shown, *([] if found else self.words(tr("No process matches."), cells, 1))]
 
     def on_click(self, event: events.Click) -> None:
         column = next((name for name, first, end in self._heads if event.y == 1 and first <= event.x < end), "")

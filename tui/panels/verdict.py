@@ -7,6 +7,7 @@ from loadtop.diagnosis.finding import NONE, Evidence, Finding, Forecast
 from loadtop.i18n import duration, pad, rendered, tr
 from loadtop.model import LoadState
 from loadtop.reports.limits import at_load, limits_in_words
+from loadtop.servers.registry import evidence_title
 from tui.drawing.graph import meter
 from tui.drawing.line import Line, Role, Span, clip_middle, flow, fullest, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
@@ -14,7 +15,6 @@ from tui.drawing.verdicts import (
     counts,
     finding_headline,
     finding_titled,
-    metric,
     named,
     on,
     sentence,
@@ -98,7 +98,7 @@ class VerdictPanel(Panel):
             words = tr("{stale}. Headroom cannot be judged without it.", stale=stale)
             return _State(Role.WARN, tr("CANNOT TELL"), tr("figures are missing"), words=Span(words))
         if verdict.bottleneck == NONE and not verdict.evidence:
-            words = tr("nothing was measured either way")
+            words = tr("too little was measured for a verdict")
             if any(host.rates is None for host in view.hosts):
                 words = tr("measuring (a rate needs two samples)")
             return _State(Role.WARN, tr("MEASURING"), tr("no verdict yet"), words=Span(words))
@@ -149,7 +149,7 @@ class VerdictPanel(Panel):
         for item in sorted(verdict.evidence, key=lambda item: not counts(item)):
             text = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
             value = Span(text, Role.VALUE if counts(item) else Role.DIM)
-            name = f"{_where(item, verdict, view)}{metric(item.metric)} "
+            name = f"{_where(item, verdict, view)}{evidence_title(item.metric)} "
             drawn.append(line(name, value, Span(f" ({threshold_of(item)})", Role.DIM)))
         return flow(drawn, (Span(f" {self.glyphs.dot} ", Role.DIM),), cells, rows)
 

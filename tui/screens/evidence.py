@@ -52,7 +52,7 @@ class EvidenceScreen(PageScreen):
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:
-            lines.append(line(Span(tr("nothing was measured either way"), Role.DIM)))
+            lines.append(line(Span(tr("too little was measured for a verdict"), Role.DIM)))
         return lines
 
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:

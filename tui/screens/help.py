@@ -28,7 +28,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("not 2xx", "responses that are not a success: errors, redirects"),
     ("run, load", "runnable tasks now, and the 1-minute load average"),
     ("stall (memory)", "share of time tasks waited for memory"),
-    ("major faults ", "pages read from disk, per second"),
+    ("major faults ", "memory pages read from disk, per second"),
     ("overflows ", "connections refused because the accept queue was full"),
     ("TIME_WAIT", "closed connections that the kernel still holds"),
     ("wait%", "share of time a process was ready to run but had no CPU"),
@@ -86,4 +86,4 @@ def _limits(calm: str, cells: int) -> list[Line]:
         hanging(line("  ", Span(f"{letter:<3}", Role.VALUE), f"{pad(name, room)}  "), rest, cells, Role.DIM)
         for letter, name, rest in known
     )
-    return [line(Span(tr("Letters of the time strip"), Role.TITLE)), *chain.from_iterable(rows)]
+    return [line(Span(tr("Letters of the timeline"), Role.TITLE)), *chain.from_iterable(rows)]

@@ -41,12 +41,12 @@ KEYS = (
     Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1, of_load=True),
     Key("1", "type_load", "1..9", "set", "enter the number of connections (open model: the rate)", 12, of_load=True),
     Key("s", "stop_load", "s", "stop", "stop the load; keep watching", 2, of_load=True),
-    Key("r", "restart_load", "r", "again", "restart the load as given", 9, of_load=True),
+    Key("r", "restart_load", "r", "again", "restart the load", 9, of_load=True),
     Key("n", "next_step", "n", "next step", "continue with the next step", 14, of_load=True),
-    Key("t", "first_page", "t", "steps", "table of load steps, knee marked", 15, of_load=True),
-    Key("e", "evidence", "e", "why", "the evidence: each value and its limit, over time", 2),
-    Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes, and back", 7),
-    Key("w", "requests", "w", "worst", "the slowest requests, and the first of each kind of failure", 13, of_load=True),
+    Key("t", "first_page", "t", "steps", "table of load steps, with the knee", 15, of_load=True),
+    Key("e", "evidence", "e", "why", "evidence: each value and its limit, over time", 2),
+    Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes", 7),
+    Key("w", "requests", "w", "worst", "slowest requests and first failures", 13, of_load=True),
     Key("m", "mark", "m", "mark", "mark this moment on the timeline", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),
     Key("z", "screen.zoom", "z", "zoom", "show one panel full screen, and back", 8),
@@ -56,17 +56,17 @@ KEYS = (
     Key("slash", "screen.filter", "/", "filter", "show only processes that contain a text", 11),
     Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 12),
     Key("colon,ctrl+p", "palette", ":", "all", "search all commands", 4),
-    Key("question_mark", "help", "?", "help", "this page", 1),
+    Key("question_mark", "help", "?", "help", "show this help", 1),
 )
 
 INTERRUPT = Key("ctrl+c", "interrupt", "ctrl+c", "", "stop the load and quit at once", 0)  # also in the command palette
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the footer
-    ("tab", "the next host; with one host, the next panel"),
+    ("tab", "show the next host (with one host, the next panel)"),
     ("arrows", "choose a panel (or click it; click again to zoom)"),
-    ("escape", "back: close, take back, show all panels"),
+    ("escape", "close, cancel, or show all panels"),
     (INTERRUPT.shown, INTERRUPT.help),
-    ("ctrl+s", "saves a picture, also of pages and prompts"),
+    ("ctrl+s", "save a picture, also of pages and prompts"),
     ("ctrl+z", "suspend"),
 )
 

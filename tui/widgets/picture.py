@@ -164,7 +164,7 @@ def save_picture(screen: Screen[Any], appearance: Appearance, title: str) -> tup
     try:
         path.write_text(svg(strips_of(screen), appearance.palette[Role.TEXT], "loadtop"), encoding="utf-8")
     except OSError as error:
-        return tr("no picture: {error}", error=error), Role.WARN
+        return tr("cannot save the picture: {error}", error=error), Role.WARN
     room = max(20, screen.size.width - width(tr("picture saved: {path}", path="")) - 2)
     shown = clip_middle(str(path.resolve()), room, appearance.glyphs.ellipsis)
     return tr("picture saved: {path}", path=shown), Role.VALUE

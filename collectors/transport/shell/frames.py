@@ -334,7 +334,7 @@ def cut_out(chunk: bytes, mark: str) -> str:
     before, found, frame = chunk.rpartition(begin)
     if not found:
         text = ascii(before.decode("utf-8", "replace")[:60])
-        raise TransportError("its response has no start: {text}", text=text)
+        raise TransportError("it printed something other than loadtop's data: {text}", text=text)
     return frame.decode("utf-8", "replace")
 
 

@@ -87,7 +87,7 @@ class ShellLine:
         except TimeoutError:
             raise TransportError("no response for {seconds:.0f} s", seconds=timeout_s) from None
         except asyncio.LimitOverrunError:
-            raise TransportError("it printed {size} MB without a complete frame", size=FRAME_BYTES >> 20) from None
+            raise TransportError("it printed {size} MB without a complete sample", size=FRAME_BYTES >> 20) from None
         except asyncio.IncompleteReadError as cut:
             raise await self._why(cut.partial, mark) from None
         except ConnectionError as error:
@@ -151,7 +151,7 @@ class ShellLine:
         printed = partial[-500:].decode("utf-8", "replace")
         error = self._explain(self.messages, status, printed)
         if f"\n#{mark}\n".encode() in partial and (status is None or status < 0 or status == 255):
-            error.message = Message("{reason}, in the middle of a frame", reason=error.message)
+            error.message = Message("{reason}, in the middle of a sample", reason=error.message)
         return error
 
     async def _listen(self) -> None:

@@ -23,16 +23,16 @@ _REFUSALS = {
         "its sshd does not forward connections: set AllowTcpForwarding yes in its sshd_config",
         fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
     ),
-    "Name or service not known": FetchError("no such name there"),
-    "name resolution": FetchError("no such name there"),
-    "bad address": FetchError("no such name there"),  # busybox
+    "Name or service not known": FetchError("no such name on that host"),
+    "name resolution": FetchError("no such name on that host"),
+    "bad address": FetchError("no such name on that host"),  # busybox
     "timed out": FetchError("no response there"),
     NO_SHELL: FetchError(
-        "the command did not start a second shell, through which status pages come: does it work twice at a time?"
+        "the command did not start a second shell, which status pages need: can it run twice at the same time?"
     ),
     NO_RELAY: FetchError(
         "no program there can forward the connection",
-        fix=Message("install perl there, or bash or busybox for servers that do not listen at a unix socket"),
+        fix=Message("install perl there (bash or busybox suffice for servers without a unix socket)"),
     ),
 }
 

@@ -30,7 +30,7 @@ PHASES = (
         WAIT,
         2 * WORKERS,
         18.0,
-        Message("2/3 Full pool: a slow page keeps all {workers} workers busy: they are the limit.", workers=WORKERS),
+        Message("2/3 Full pool: a slow page keeps all {workers} workers busy, so they are the limit.", workers=WORKERS),
     ),
     Phase(
         BURN,

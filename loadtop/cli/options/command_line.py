@@ -44,7 +44,7 @@ def checked(options: Options) -> Options:
     except PlanError as error:
         raise UsageError(error.message) from None
     if len(options.hosts) > MAX_HOSTS:
-        raise UsageError(f"{len(options.hosts)} machines are too many: one test watches {MAX_HOSTS} at most")
+        raise UsageError(f"{len(options.hosts)} hosts are too many: one test can watch {MAX_HOSTS} at most")
     if options.command == "watch" and not options.program:
         given = next((option.name for option in AB_REPORTS.taken_by("watch") if option.given(options)), None)
         if given is not None:
@@ -198,9 +198,7 @@ def _set_bounds(options: Options) -> None:
         raise UsageError(f"--most-step-time {most_step_s:g} is below --step-time {step_s:g}: raise it")
     shortest_s = SHORTEST_STEP * options.interval
     if most_step_s < shortest_s:
-        raise UsageError(
-            f"steps of {most_step_s:g} s at most are too short to judge: give --step-time {shortest_s:g} or more"
-        )
+        raise UsageError(f"steps of {most_step_s:g} s at most are too short: use --step-time {shortest_s:g} or more")
     total_s = options.time or table.TUNE_TOTAL_S
     if total_s < 2 * step_s:
         raise UsageError(f"-t {total_s:g} is too short for steps of {step_s:g} s: raise it or lower --step-time")
@@ -267,7 +265,7 @@ def _steps(options: Options) -> tuple[Step, ...]:
     if options.steps is not None:
         return _several_steps(options, options.steps)
     if options.step_time is not None:
-        raise UsageError("--step-time is the time of each step: give --steps 1,2,4,... with it, or use -t")
+        raise UsageError("--step-time needs --steps 1,2,4,...; to limit the whole test, use -t")
     concurrency, seconds = options.concurrency, options.time
     if options.requests is None and seconds is None:
         # A bare URL gets a load that shows something; with -c, -n or -t the rest is ab's.
@@ -312,7 +310,7 @@ def _targets(options: Options) -> tuple[Target, ...]:
     if options.content_type is None:
         return tuple(targets)
     if all(target.body is None for target in targets):
-        raise UsageError("-T names the type of a body: give one with -p FILE, -u FILE or in the lines of --urls")
+        raise UsageError("-T needs a body: add -p FILE, -u FILE, or a body in the lines of --urls")
     header = ("Content-Type", options.content_type)
     check_header(*header)
     return tuple(
@@ -341,7 +339,7 @@ def _listed(words: list[str], place: str, method: str, headers: Headers, body: b
 def _proxy(options: Options) -> Proxy | None:
     if options.proxy is None:
         if options.proxy_auth is not None:
-            raise UsageError("-P is for a proxy: name it with -X HOST:PORT")
+            raise UsageError("-P needs a proxy: add -X HOST:PORT")
         return None
     place = options.proxy
     if "@" in place:  # not repeated: it may hold a password

@@ -100,7 +100,7 @@ def watched_host(text: str) -> tuple[str, str]:
             return name, place
     if place.startswith(EXEC):
         raise UsageError(
-            f"--host '{text}': after exec: comes the command that starts a shell there, such as docker exec -i web sh"
+            f"--host '{text}': after exec:, write the command that starts a shell there, such as docker exec -i web sh"
         )
     raise UsageError(f"--host '{text}': the place is local, psutil, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
 

@@ -25,7 +25,7 @@ def lines_of_file(option: str, word: str) -> list[str] | None:
     except (OSError, ValueError) as error:
         raise FileError(f"{option} {word}: cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > LARGEST:
-        raise FileError(f"{option} {word}: {file} is larger than {LARGEST >> 10} kB, so it is not what is meant")
+        raise FileError(f"{option} {word}: {file} is larger than {LARGEST >> 10} kB. Is it the right file?")
     if stat.S_ISREG(mode) and mode & stat.S_IROTH:
         _warn(file)
     lines = [line.strip() for line in data.decode("utf-8", "surrogateescape").splitlines()]
@@ -40,7 +40,7 @@ def value_of(option: str, word: str) -> str:
     if lines is None:
         return word
     if len(lines) > 1:
-        raise UsageError(f"{option} {word}: the file must hold one line, and has {len(lines)}")
+        raise UsageError(f"{option} {word}: the file must contain one line, but has {len(lines)}")
     return lines[0]
 
 

@@ -22,30 +22,31 @@ COMMANDS = {
         Command("run", "[run] [OPTIONS] URL [URL ...]", "run a load test and watch it", "run",
             ("http://127.0.0.1/", "-k -c 50 -t 60 http://web1/", "--host web=ssh://web1 -c 20 http://web1/index.php",
              "--headless --json - --fail-if 'p99>500ms' -n 1000 http://web1/")),
-        Command("tune", "tune [OPTIONS] URL", "find the knee; recommend the worker limit", "run",
+        Command("tune", "tune [OPTIONS] URL", "find the best number of connections and of workers", "run",
             ("tune http://127.0.0.1/", "tune -c 64 -t 90 --host web=ssh://web1 http://web1/index.php")),
-        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, with direction and significance",
+        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs: better, worse, or chance?",
             "compare", ("compare before.loadtop after.loadtop",)),
         Command("watch", "watch [OPTIONS] [-- COMMAND ...]",
-            "watch only; or run a command (ab, wrk) meanwhile", "run",
+            "watch hosts, without load or while a command runs", "run",
             ("watch --host web=ssh://web1 --host db=ssh://root@db1:2222", "watch -- ab -n 10000 -c 20 http://127.0.0.1/")),
         Command("experiment", "experiment [OPTIONS] PLAN.toml",
-            "measure server variants under several loads", "experiment",
+            "measure variants of a server under several loads", "experiment",
             ("experiment plan.toml", "experiment --check plan.toml")),
-        Command("demo", "demo [OPTIONS]", "start a server and load it: shows what loadtop does", "run",
+        Command("demo", "demo [OPTIONS]", "start a server and load it, to show what loadtop does", "run",
             ("demo", "demo --headless --fast")),
-        Command("replay", "replay [OPTIONS] SESSION", "show a recording in the cockpit again", "recordings",
+        Command("replay", "replay [OPTIONS] SESSION", "show a recording in the cockpit", "recordings",
             ("replay run.loadtop",)),
         Command("report", "report [OPTIONS] SESSION", "print or write the report of a recording", "recordings",
             ("report run.loadtop", "report --html report.html --json - run.loadtop")),
         Command("export", "export [OPTIONS] SESSION", "convert a recording for other tools", "export",
             ("export --csv tables run.loadtop", "export --sar --host web1 run.loadtop")),
-        Command("mark", "mark [OPTIONS] TEXT", "note an event on the time axis of a running test", "mark",
+        Command("mark", "mark [OPTIONS] TEXT", "mark an event on the timeline of a running test", "mark",
             ("mark 'restarted httpd'",)),
         Command("sessions", "sessions [list | rename | prune]", "choose, list, rename or remove recordings",
             "recordings",
             ("sessions list", "sessions rename run.loadtop before", "sessions prune --older-than 30d --keep 20"),
-            (("list", "list them, newest last"), ("rename", "give one another name"), ("prune", "remove old ones"))),
+            (("list", "list recordings, newest last"), ("rename", "rename a recording"),
+             ("prune", "remove old recordings"))),
         Command("doctor", "doctor [OPTIONS]", "check access to each host and suggest fixes", "doctor",
             ("doctor --host web=ssh://web1",)),
         Command("help", "help [TOPIC]", "explain a topic, or the options of a command", "options.parser",
@@ -56,10 +57,10 @@ START_WITH = 3
 """The first so many of the commands are those that a new user needs."""
 
 TOPICS = {
-    "ab": "differences from ab, and why",
+    "ab": "differences from ab",
     "generator": "how load is generated: models, steps, workers",
     "scripts": "exit codes, --fail-if, the JSON summary",
-    "plan": "every key of the plan of `loadtop experiment`",
+    "plan": "the keys of the plan of `loadtop experiment`",
 }
 """Texts of ``docs``; ``pyproject.toml`` has those that wheels include."""
 
@@ -124,15 +125,15 @@ class Options:
     program: tuple[str, ...] = ()  # the command that ``watch`` runs
 
     urls: list[str] = ARGUMENTS.option("urls", "URL", "URL to request", nargs="*", commands=LOADS)
-    plan_file: Path = ARGUMENTS.option("plan_file", "PLAN.toml", "what to run (see `loadtop help plan`)", Path,
-        commands=("experiment",))
+    plan_file: Path = ARGUMENTS.option("plan_file", "PLAN.toml",
+        "variants, loads and commands (see `loadtop help plan`)", Path, commands=("experiment",))
     session: Path = ARGUMENTS.option("session", "SESSION", SESSION, Path,
         commands=("replay", "report", "export", "sessions rename"))
     name: str = ARGUMENTS.option("name", "NAME", "the new name, with or without .loadtop",
         commands=("sessions rename",))
     sessions: list[Path] = ARGUMENTS.option("sessions", "SESSION",
         "recordings; the others are compared with the first", Path, nargs="*", commands=("compare",))
-    mark: str = ARGUMENTS.option("mark", "TEXT", "what happens now, such as 'restarted httpd'", commands=("mark",))
+    mark: str = ARGUMENTS.option("mark", "TEXT", "what happened, such as 'restarted httpd'", commands=("mark",))
     topic: list[str] = ARGUMENTS.option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",))
 
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
@@ -183,7 +184,7 @@ class Options:
     traceparent: bool = REQUESTS.option("--traceparent", "", "send a traceparent header with a new trace id each time",
         refused=BUILTIN_ONLY)
     any_length: bool = REQUESTS.option("-l --any-length", "", "accept bodies that differ in length")
-    timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "give up a request after that time", POSITIVE,
+    timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "time limit of each request", POSITIVE,
         default=30.0)
     keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue when the server stops answering")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
@@ -204,33 +205,33 @@ class Options:
     engine: str = ENGINE.option("--engine", "NAME", "what generates the load: builtin, locust or jmeter",
         default="builtin", choices=ENGINES)
     generators: list[tuple[str, str]] = ENGINE.option("--generator", "NAME=PLACE",
-        "generate the load on this machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
+        "generate the load on a machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
         types.generator, repeatable=True, refused={"builtin": ADD_ENGINE})
     user_plan: Path | None = ENGINE.option("--plan", "FILE",
         "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, refused={"builtin": ADD_ENGINE})
     servers: tuple[str, ...] = ENGINE.option("-R --remote", "HOST,HOST",
-        "generate the load on these jmeter-servers, HOST or HOST:PORT; they do not pause with loadtop",
+        "generate the load on these jmeter-servers, HOST or HOST:PORT",
         types.jmeter_servers, default=(),
         refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
-        "watch this machine: NAME=local, NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
+        "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
         "configuration, or NAME=exec:COMMAND, which starts a shell in a container; repeatable",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "speed of the network interfaces of a host, or of all, whatever the kernel reports; repeatable",
+        "set the speed of the network interfaces of a host, or of all hosts; repeatable",
         types.link, repeatable=True)
 
     headless: bool = OUTPUT.option("--headless", "", "print a line per interval instead of the cockpit",
         commands=(*MEASURES, "replay", "experiment"),
-        help_for={"experiment": "print lines of progress instead of the cockpit"})
+        help_for={"experiment": "print the progress line by line instead of the cockpit"})
     quiet: bool = OUTPUT.option("-q --quiet", "", "do not print a line per interval",
-        commands=(*MEASURES, "experiment"), help_for={"experiment": "print the table alone"})
+        commands=(*MEASURES, "experiment"), help_for={"experiment": "print only the table"})
     text: bool = OUTPUT.option("--text", "", "print the report (default)", commands=("report", "compare"),
-        conflict="report", help_for={"compare": "print text, on a terminal too"})
+        conflict="report", help_for={"compare": "print text instead of the cockpit"})
     markdown: bool = OUTPUT.option("--markdown", "", "print the report in Markdown", commands=("report",),
         conflict="report")
     json: str | None = OUTPUT.option("--json", "FILE", JSON, commands=(*MEASURES, "report", "doctor", "compare"),
@@ -242,12 +243,12 @@ class Options:
         "record to this file (default: a new one in the state directory)", output_file, conflict="record")
     no_record: bool = OUTPUT.option("--no-record", "", "do not record", conflict="record")
     fail_if: "list[Condition]" = OUTPUT.option("--fail-if", "EXPR",
-        "exit with 1 if it holds, such as 'p99>500ms'; repeatable", types.condition, repeatable=True)
+        "exit with 1 if this holds: 'p99>500ms'; repeatable", types.condition, repeatable=True)
     baseline: Path | None = OUTPUT.option("--baseline", "SESSION",
         "recording for rules such as --fail-if 'p99>baseline+10%'", Path)
-    junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as JUnit XML, a test case each",
+    junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as test cases in JUnit XML",
         output_file)
-    hdr: Path | None = OUTPUT.option("--hdr", "FILE", "write response times as a log of HdrHistogram", output_file,
+    hdr: Path | None = OUTPUT.option("--hdr", "FILE", "write response times as an HdrHistogram log", output_file,
         commands=(*MEASURES, "export"))
     openmetrics: tuple[str, int] | None = OUTPUT.option("--openmetrics", "[ADDRESS:]PORT",
         "serve live metrics over HTTP, for Prometheus", types.listening_place)
@@ -255,8 +256,8 @@ class Options:
 
     ab: bool = AB_REPORTS.option("--ab", "", "print ab's report instead of loadtop's",
         commands=("run", "watch", "demo", "report"), conflict="report")
-    no_percentiles: bool = AB_REPORTS.option("-d", "", "--ab without percentiles")
-    no_spread: bool = AB_REPORTS.option("-S", "", "--ab without medians and deviations")
+    no_percentiles: bool = AB_REPORTS.option("-d", "", "like --ab, without percentiles")
+    no_spread: bool = AB_REPORTS.option("-S", "", "like --ab, without medians and deviations")
     percentiles_csv: Path | None = AB_REPORTS.option("-e --percentiles-csv", "FILE", "write the percentiles as CSV",
         output_file, refused={"watch": TIMES})
     gnuplot: Path | None = AB_REPORTS.option("-g --gnuplot", "FILE", "write the times of each request", output_file,
@@ -266,35 +267,37 @@ class Options:
     tr_attributes: str | None = AB_REPORTS.option("-y", "TEXT", "attributes of <tr>; switches -w on")
     td_attributes: str | None = AB_REPORTS.option("-z", "TEXT", "attributes of <td>; switches -w on")
 
-    fast: bool = OPTIONS.option("--fast", "", "show it all in 20 s", commands=("demo",))
+    fast: bool = OPTIONS.option("--fast", "", "take 20 s instead of a minute", commands=("demo",))
     out: Path | None = OPTIONS.option("--out", "DIR",
-        "write results there (default: PLAN.results beside the plan)", Path, commands=("experiment",))
+        "directory of the results (default: PLAN.results beside the plan)", Path, commands=("experiment",))
     again: bool = OPTIONS.option("--again", "", "measure everything again, not only what is missing",
         commands=("experiment",), conflict="experiment")
     check: bool = OPTIONS.option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment")
-    table: bool = OPTIONS.option("--table", "", "only print the table of what is measured so far",
+    table: bool = OPTIONS.option("--table", "", "only print the table of the results so far",
         commands=("experiment",), conflict="experiment")
-    by: "By | None" = OPTIONS.option("--by", "step|time", "what to align (default: steps, if there are any)",
-        choices=("step", "time"), commands=("compare",))
-    margin: float = OPTIONS.option("--margin", "PERCENT", "smallest difference that matters", POSITIVE, default=5.0,
+    by: "By | None" = OPTIONS.option("--by", "step|time",
+        "align the runs by step or by time (default: by step, if there are steps)", choices=("step", "time"),
         commands=("compare",))
-    all: bool = OPTIONS.option("--all", "", "also show the numbers that do not differ", commands=("compare",))
+    margin: float = OPTIONS.option("--margin", "PERCENT", "ignore smaller differences", POSITIVE, default=5.0,
+        commands=("compare",))
+    all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR", "write a CSV file for each table", Path, commands=("export",))
     jsonl: str | None = OPTIONS.option("--jsonl", "FILE", "write a JSON line for each row (- for standard output)",
         commands=("export",))
     sqlite: Path | None = OPTIONS.option("--sqlite", "FILE", "write a new SQLite database with these tables",
         output_file, commands=("export",))
-    sar: bool = OPTIONS.option("--sar", "", "print what sar -u -P ALL -W -S -q -n DEV prints", commands=("export",))
-    host: str | None = OPTIONS.option("--host", "NAME", "only this machine (with --sar)", commands=("export",))
-    cast: Path | None = OPTIONS.option("--cast", "FILE", "write the cockpit as a recording of asciinema", output_file,
+    sar: bool = OPTIONS.option("--sar", "", "print the output of sar -u -P ALL -W -S -q -n DEV",
+        commands=("export",))
+    host: str | None = OPTIONS.option("--host", "NAME", "only this host (with --sar)", commands=("export",))
+    cast: Path | None = OPTIONS.option("--cast", "FILE", "write the cockpit as an asciinema recording", output_file,
         commands=("export",))
     size: str = OPTIONS.option("--size", "COLUMNSxROWS", "size of the cockpit (with --cast)", default="120x40",
         commands=("export",))
-    running: str | None = OPTIONS.option("--session", "FILE", "the test that records to FILE (default: the newest)",
-        commands=("mark",))
+    running: str | None = OPTIONS.option("--session", "FILE",
+        "mark the test that records to FILE (default: the newest)", commands=("mark",))
     older_than: str | None = OPTIONS.option("--older-than", "AGE",
-        "recordings that ended so long ago: 30d, 12h, 2w", commands=("sessions prune",))
-    keep: int | None = OPTIONS.option("--keep", "N", "but never the newest N", COUNT, commands=("sessions prune",))
+        "remove recordings that ended before this time: 30d, 12h, 2w ago", commands=("sessions prune",))
+    keep: int | None = OPTIONS.option("--keep", "N", "keep the newest N", COUNT, commands=("sessions prune",))
     dry_run: bool = OPTIONS.option("--dry-run", "", "only show what would be removed", commands=("sessions prune",))
     part: str | None  # the command of ``loadtop sessions``
 

@@ -197,7 +197,7 @@ class JmeterLoad(EngineLoad):
             raise EngineError(self._servers.lost)
         results = self._results
         if results.requests and results.failures.connect == results.requests:
-            raise EngineError("cannot connect to anything: {reason}", reason=results.error)
+            raise EngineError("no connection succeeded: {reason}", reason=results.error)
         if not results.requests:
             raise EngineError("the plan ended without a request: does it have a thread group with samplers?")
 

@@ -247,7 +247,7 @@ class LocustLoad(EngineLoad):
                 total=len(workers.all),
             )
         if status.exception:
-            return Message("users gave up: {reason}", reason=status.exception)
+            return Message("Locust's users stopped: {reason}", reason=status.exception)
         if workers.full is not None:
             return Message(
                 "generator process {worker} uses {cpu:.0f} % of a core: use more --workers or machines",

@@ -160,7 +160,7 @@ def test_no_master_at_all() -> None:
     machine = Machine()
     machine.masters = ()
     assert str(after(machine)[1].reason) == "no php-fpm found"
-    assert str(after(machine, find=False)[1].reason) == "not searched for"
+    assert str(after(machine, find=False)[1].reason) == "not looked for"
 
 
 def test_at_its_socket_with_what_the_page_does_not_say() -> None:

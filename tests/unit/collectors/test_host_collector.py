@@ -74,7 +74,7 @@ async def test_the_newest_sample_stays_until_there_is_a_newer_one(machine: FakeM
         assert sample is sample_of(host)
         assert (sample.host, sample.at, host.latest()[1]) == ("web1", 0.0, "")
         assert (host.name, host.role) == ("web1", "target")
-        assert apache_of(host) == (State.ABSENT, "not searched for")
+        assert apache_of(host) == (State.ABSENT, "not looked for")
         await asyncio.sleep(1.0)
         assert sample_of(host) is not sample
 

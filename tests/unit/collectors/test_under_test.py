@@ -48,7 +48,7 @@ def test_those_behind_a_proxy() -> None:
 def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
     assert note({1: at()}) is None
     assert note({1: at(("::", 80)), 2: at(own_network=True)}) is None
-    assert "only root can read" in str(note({1: at(("::", 80)), 2: at()}))
+    assert "only root can see" in str(note({1: at(("::", 80)), 2: at()}))
 
 
 def test_the_note_names_a_server_of_the_proxy_that_is_nowhere() -> None:

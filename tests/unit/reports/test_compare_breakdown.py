@@ -21,7 +21,7 @@ def test_the_largest_changes_are_reported_first() -> None:
     after = breakdown(80.0, 8.5, DATABASE | {"ms": 50.0}, part("cpu", place="apache", ms=10.0), part("disk", ms=5.0))
     assert list(shifts_of(before, after)) == [
         "   time of a request: +38 ms asks mysql 10.0.0.5:3306",
-        "   time of a request: -10 ms on CPU apache",
+        "   time of a request: -10 ms apache on CPU",
         "   time of a request: +5 ms disk",
     ]
 
