@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.made_frames import made_frames
@@ -25,7 +25,7 @@ from benchmarks.watch import cpu_seconds, processes_below
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.analysis.totals.totals import Totals
 from loadtop.i18n import Text
-from loadtop.model import Frame, HostSample, LoadSample
+from loadtop.model import Frame, HostSample, LoadSample, Profile
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.monitor import Clock, Monitor
 from loadtop.pipeline.snapshot import Snapshot
@@ -113,6 +113,9 @@ class MadeMachine:
 
     async def refresh(self, *, later: bool = False) -> None:
         """The newest sample is always that of the frame."""
+
+    async def profile(self, pids: Sequence[int]) -> Profile:  # noqa: ARG002 - part of the protocol
+        return Profile(self.name)
 
     async def close(self) -> None:
         """Nothing is open."""

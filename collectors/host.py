@@ -11,11 +11,12 @@ from collectors.background import ended, guarded
 from collectors.errors import TransportError
 from collectors.linux.devices import with_speed
 from collectors.linux.machine import LinuxMachine
+from collectors.linux.profile import parse
 from collectors.machine import Machine, Transport
 from collectors.servers import KINDS, Servers
 from collectors.transport.local import LocalTransport
 from loadtop.i18n import Message, Text
-from loadtop.model import HostSample
+from loadtop.model import HostSample, Profile
 
 _GRACE_S = 0.05
 _TESTED_S = 1.0  # how long the first sample waits until it is known which of several web servers is under test
@@ -83,6 +84,12 @@ class HostCollector:
                 await asyncio.sleep(_WORTH_A_SAMPLE_S - age)
             if self._newest is None or later or age >= _WORTH_A_SAMPLE_S:
                 await guarded(self._take_one, self._fail)
+
+    async def profile(self, pids: Sequence[int]) -> Profile:
+        try:
+            return parse(self.name, await self._machine.profile(pids))
+        except TransportError as error:
+            return Profile(self.name, problem=error.message)
 
     async def close(self) -> None:
         try:

@@ -208,6 +208,11 @@ class Transport(Connection, Protocol):
         """One reading, on the machine's own clock. Raises :class:`~collectors.errors.TransportError`."""
         ...
 
+    async def profile(self, pids: Sequence[int]) -> str:
+        """Where the CPU time goes from now on, as :mod:`collectors.linux.profile` reads it; ``pids`` are processes of
+        interest, the busiest first. Raises :class:`~collectors.errors.TransportError`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -237,6 +242,10 @@ class Machine(Texts, Connection, Protocol):
 
     async def sample(self) -> HostSample:
         """Everything but servers' pages, with an empty name. Raises :class:`~collectors.errors.TransportError`."""
+        ...
+
+    async def profile(self, pids: Sequence[int]) -> str:
+        """As that of its transport."""
         ...
 
     def servers(self, group: str) -> tuple[int, ...]:

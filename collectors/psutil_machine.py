@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from collectors.errors import AbsentError
+from collectors.errors import AbsentError, TransportError
 from collectors.kind import Kind
 from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
@@ -77,6 +77,9 @@ class PsutilMachine:
 
     def followed(self, path: str) -> str | Missing:  # noqa: ARG002 - a Machine
         return Missing("not reported by psutil")
+
+    async def profile(self, pids: Sequence[int]) -> str:  # noqa: ARG002 - a Machine
+        raise TransportError("only Linux hosts can be profiled")
 
     async def close(self) -> None:
         await self._client.close()

@@ -46,7 +46,7 @@ class LinuxMachine:
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
         self._transport = transport
         self.fetch, self.ask, self.reach = transport.fetch, transport.ask, transport.reach
-        self.close = transport.close
+        self.close, self.profile = transport.close, transport.profile
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage
         self.set_aside = self._table.set_aside

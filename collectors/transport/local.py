@@ -7,8 +7,9 @@ swap can hold for long, and a sample must not wait for that. Its texts come with
 import asyncio
 import contextlib
 import os
+import signal
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
@@ -16,6 +17,7 @@ from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.locks import processes_in
 from collectors.linux.peers import CLOCKS
+from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISCS
 from collectors.linux.sockets import LISTENERS, held, opened
 from collectors.linux.unix_sockets import STREAMS
@@ -24,7 +26,9 @@ from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
 from collectors.transport import rtnetlink, sock_diag, unix_diag
 from collectors.transport.exchange import StatusClient, exchange, itself
+from collectors.transport.shell.frames import profiler
 from collectors.transport.tcp_clocks import TcpClocks
+from loadtop.model import PROFILE_S
 from loadtop.model.places import LOCAL
 
 _STAT_BYTES = 4096
@@ -66,6 +70,26 @@ class LocalTransport:
             raise TransportError(
                 "cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror
             ) from error
+
+    async def profile(self, pids: Sequence[int]) -> str:
+        process = await asyncio.create_subprocess_exec(
+            *("sh", "-c", profiler(), "sh", *map(str, (os.getpid(), PROFILE_S, *pids))),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                printed, _ = await process.communicate()
+        except TimeoutError:
+            raise TransportError("no response for {seconds:.0f} s", seconds=LIMIT_S) from None
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return printed.decode("utf-8", "replace")
 
     async def close(self) -> None:
         self._clocks.close()

@@ -129,6 +129,7 @@ class LiveTest:
                     interval_s=options.interval,
                     sinks=[*sinks, self.totals.add, self._watchdog.add, *self.sinks],
                     until_load_ends=load.source is not None and not with_screen(options),
+                    profiles=options.profile,
                     recording=recording,
                     url=load.url,
                 )

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from loadtop.diagnosis.finding import Evidence
+from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
-from loadtop.model import LOADTOP, OTHER, SERVING, CgroupLimits, CoreSpeed
+from loadtop.model import LOADTOP, OTHER, PROFILE_S, SERVING, CgroupLimits, CoreSpeed, Profile
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import CpuShares, HostRates, ProcessRates
 
@@ -257,6 +257,17 @@ CPU_CORE = Verdict(
     of_host=_assess_core,
     titles={"process.cpu_pct": "busiest process", "process.wanted_pct": "busiest process runs or waits for a CPU"},
 )
+
+
+PROFILED = (CPU.name, CPU_CORE.name)
+"""Verdicts of which a profile tells the reason."""
+
+
+def functions(finding: Finding, profiles: Iterable[Profile]) -> Iterator[Evidence]:
+    """The functions that run most often, by the newest of these profiles of a host whose CPU is the limit."""
+    found = [each for each in profiles if each.host == finding.host] if finding.bottleneck in PROFILED else []
+    for name, pct in found[-1].hottest() if found else ():
+        yield Evidence(f"function {name}", found[-1].host, pct, 0.0, "%", f"{found[-1].tool}, {PROFILE_S} s")
 
 
 def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:

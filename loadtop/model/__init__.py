@@ -43,6 +43,8 @@ from loadtop.model.machine import Scheduler as Scheduler
 from loadtop.model.machine import State as State
 from loadtop.model.machine import Swap as Swap
 from loadtop.model.machine import Tcp as Tcp
+from loadtop.model.profile import PROFILE_S as PROFILE_S
+from loadtop.model.profile import Profile as Profile
 from loadtop.model.server import SERVING as SERVING
 from loadtop.model.server import Role as Role
 from loadtop.model.server import ServerKind as ServerKind

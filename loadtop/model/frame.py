@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from loadtop.i18n import Text, Translatable
 from loadtop.model.load import LoadSample
 from loadtop.model.machine import HostSample
+from loadtop.model.profile import Profile
 
 ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "other")
 
@@ -26,7 +27,8 @@ class HostState:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Everything known at one tick. ``at`` is seconds since the session began, ``wall`` seconds since the epoch."""
+    """Everything known at one tick. ``at`` is seconds since the session began, ``wall`` seconds since the epoch.
+    ``profiles`` are those that were completed since the frame before."""
 
     number: int
     at: float
@@ -34,3 +36,4 @@ class Frame:
     load: LoadSample | None
     hosts: tuple[HostState, ...]
     marks: tuple[str, ...] = ()
+    profiles: tuple[Profile, ...] = ()

@@ -46,7 +46,14 @@ class Mark:
     text: str
 
 
-Command = SetConcurrency | SetRate | StopLoad | RestartLoad | NextStep | Mark
+@dataclass(frozen=True, slots=True)
+class TakeProfile:
+    """Find out where the CPU time of a host goes; the profile is in a later snapshot."""
+
+    host: str
+
+
+Command = SetConcurrency | SetRate | StopLoad | RestartLoad | NextStep | Mark | TakeProfile
 
 
 class Feed(Protocol):

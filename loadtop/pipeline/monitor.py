@@ -6,17 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from loadtop.diagnosis.cpu import PROFILED
 from loadtop.i18n import Message, Text, duration, tr
-from loadtop.model import Frame, HostSample, HostState, LoadSample, LoadState
+from loadtop.model import LOADTOP, Frame, HostSample, HostState, LoadSample, LoadState, Profile
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.background import background, described, mistake
-from loadtop.pipeline.feed import Command, Mark, RestartLoad, StopLoad
+from loadtop.pipeline.feed import Command, Mark, RestartLoad, StopLoad, TakeProfile
 from loadtop.pipeline.heartbeat import PERIOD_S, SILENCE_S
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 
 GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
 ENDED_S = 0.05  # seconds that a restarted load may take to report its end
 MOST_MARKS, LONGEST_MARK = 100, 400  # marks that one frame takes, and characters of each
+MOST_PROFILED = 20  # processes, the busiest ones, that a profiler is told of
 PATIENCE_S = 1.0  # seconds to wait for a load to stop, or for a machine's sample
 
 
@@ -56,6 +58,10 @@ class HostSource(Protocol):
         """Take a sample now, beside the regular ones, where the newest is too old to stand for this moment; with
         ``later`` in any case, and late enough for rates."""
 
+    async def profile(self, pids: Sequence[int]) -> Profile:
+        """Where the machine's CPU time goes in the next seconds; ``pids`` are its busiest processes."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -76,7 +82,8 @@ class Monitor:
     """A live test: one frame per interval from the newest samples. It is the live :class:`loadtop.pipeline.feed.Feed`.
 
     ``sinks`` (the recorder, the totals) get every snapshot before it is shown. With ``until_load_ends`` the last frame
-    is the one after the load ended; without, watching goes on until the task is cancelled. While it runs it handles the
+    is the one after the load ended; without, watching goes on until the task is cancelled. With ``profiles``, a host
+    whose CPU is the limit is profiled, once as long as it is. While it runs it handles the
     exceptions that reach the event loop: the load has failed then.
     """
 
@@ -89,6 +96,7 @@ class Monitor:
         interval_s: float = 1.0,
         sinks: Sequence[Callable[[Snapshot], None]] = (),
         until_load_ends: bool = False,
+        profiles: bool = False,
         recording: str = "",
         url: str | None = None,
         clock: Clock | None = None,
@@ -101,6 +109,7 @@ class Monitor:
         self._hosts = hosts
         self._sinks = sinks
         self._until_load_ends = until_load_ends
+        self._profiles = profiles
         self._clock = clock or Clock()
         self._pipeline = Pipeline()
         self._marks: list[str] = []
@@ -109,13 +118,18 @@ class Monitor:
         self._problem: Message | None = None
         self._seen: dict[str, float] = {}
         self._failures: dict[str, Message] = {}
+        self._profiling: dict[str, asyncio.Task[Profile]] = {}
+        self._profiled: set[tuple[str, float]] = set()  # hosts, and since when their CPU is the limit
+        self._snapshot: Snapshot | None = None
         self._number = 0
         self._began = 0.0
 
     def command(self, command: Command) -> None:
-        """Put marks into the next frame, and pass every other command on to the load."""
+        """Put marks into the next frame, profile hosts, and pass every other command on to the load."""
         if isinstance(command, Mark):
             self._marks += [command.text[:LONGEST_MARK]] if len(self._marks) < MOST_MARKS else []
+        elif isinstance(command, TakeProfile):
+            self._profile(command.host)
         elif self._load is not None:
             if isinstance(command, RestartLoad):
                 self._restarted, self._problem = True, None
@@ -166,6 +180,9 @@ class Monitor:
                 if self._load is not None and self._ended is not None:
                     await self._end(self._load, self._ended)
             finally:  # also after a second interruption
+                for task in self._profiling.values():
+                    task.cancel()
+                await asyncio.gather(*self._profiling.values(), return_exceptions=True)
                 sources = [host.close() for host in self._hosts]
                 if self._load is not None:
                     sources.insert(0, self._load.close())
@@ -204,6 +221,9 @@ class Monitor:
                 # The last interval is cut short: without samples of its own the machines would be missing from it.
                 await self._refresh(later=True)
                 self._show(show)
+                if self._profiling:
+                    await asyncio.wait(self._profiling.values())
+                    self._show(show)
                 return
             self._show(show)
             now = self._clock.monotonic() - self._began
@@ -223,7 +243,34 @@ class Monitor:
             for sink in self._sinks:
                 sink(snapshot)
             show(snapshot)
+            self._snapshot = snapshot
+            self._profile_the_limit(snapshot)
             more = snapshot.load is not None and snapshot.load.more
+
+    def _profile_the_limit(self, snapshot: Snapshot) -> None:
+        verdict, load = snapshot.diagnosis.verdict, snapshot.load
+        limit = (verdict.host or "", verdict.since_s)
+        runs = load is None or not load.state.ended
+        if self._profiles and runs and verdict.bottleneck in PROFILED and limit not in self._profiled:
+            self._profiled.add(limit)
+            self._profile(limit[0])
+
+    def _profile(self, name: str) -> None:
+        host = next((host for host in self._hosts if host.name == name), None)
+        if host is None or name in self._profiling:
+            return
+        views = () if self._snapshot is None else self._snapshot.measured.hosts
+        rates = next((view.rates for view in views if view.name == name), None)
+        known = () if rates is None or rates.processes is None else rates.processes
+        found = [each for each in known if each.process.group != LOADTOP]
+        busiest = sorted(found, key=lambda each: each.cpu or 0.0, reverse=True)[:MOST_PROFILED]
+        self._profiling[name] = asyncio.create_task(host.profile([each.process.pid for each in busiest]))
+
+    def _profiles_done(self) -> tuple[Profile, ...]:
+        done = {name: task for name, task in self._profiling.items() if task.done()}
+        for name in done:
+            del self._profiling[name]
+        return tuple(task.result() for task in done.values())
 
     def _frame(self) -> Frame:
         marks = tuple(self._marks)
@@ -239,6 +286,7 @@ class Monitor:
             load=load,
             hosts=tuple(self._state(host) for host in self._hosts),
             marks=marks,
+            profiles=self._profiles_done(),
         )
 
     def _state(self, host: HostSource) -> HostState:

@@ -32,6 +32,7 @@ MAX_TOTALS = 8 << 20  # bytes of the totals before compression; a day of 5 hosts
 MAX_RATIO = 1000  # bytes that zstd may have made one of; of an idle machine that hardly changes it makes one of 300
 
 MAX_LOAD, MAX_MARKS = 1 << 19, 1 << 16  # bytes of a frame's load and marks: a byte of them can take 30 in memory
+MAX_PROFILES = 1 << 19  # bytes of a frame's profiles: each has 64 kB at most
 MAX_JSON_VALUES = 600_000  # in one JSON text: each takes up to 60 bytes in memory
 MAX_JSON_LISTS = 100_000  # lists and objects in it
 
@@ -89,6 +90,7 @@ class _Parts(msgspec.Struct):
 
     load: msgspec.Raw = msgspec.Raw()
     marks: msgspec.Raw = msgspec.Raw()
+    profiles: msgspec.Raw = msgspec.Raw()
     hosts: msgspec.Raw = msgspec.Raw(b"\x90")
 
 
@@ -119,7 +121,8 @@ def decode(message: bytes | memoryview) -> Frame:
 
 def _check_size(message: bytes | memoryview) -> None:
     parts, _ = _PARTS.decode(message)
-    if memoryview(parts.load).nbytes > MAX_LOAD or memoryview(parts.marks).nbytes > MAX_MARKS:
+    bounds = ((parts.load, MAX_LOAD), (parts.marks, MAX_MARKS), (parts.profiles, MAX_PROFILES))
+    if any(memoryview(part).nbytes > most for part, most in bounds):
         raise ValueError("it has too many parts")
     try:
         _FEW_HOSTS.decode(parts.hosts)

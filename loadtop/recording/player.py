@@ -10,6 +10,7 @@ from typing import Any
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import tr, verbatim
+from loadtop.model import Profile
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
@@ -203,6 +204,10 @@ class SessionPlayer:
         """Show the first moment at or after ``at`` seconds."""
         self._wanted = self._target = max(0.0, min(at, self.duration))
         self._changed()
+
+    def profiles(self) -> dict[str, tuple[float, Profile]]:
+        """The newest profile of each host up to now, and when it was complete."""
+        return self._session.profiles(self.at)
 
     def seek_mark(self, *, after: bool) -> bool:
         """Show the next mark, or the one before; False where there is none."""

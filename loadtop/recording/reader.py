@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from math import inf
 from operator import attrgetter
 from pathlib import Path
@@ -18,7 +18,7 @@ import msgspec
 
 import loadtop
 from loadtop.analysis.totals.totals import RunResult, Totals
-from loadtop.model import Frame
+from loadtop.model import Frame, Profile
 from loadtop.model.secrets import blanked
 from loadtop.pipeline.snapshot import snapshots
 from loadtop.recording import codec, container
@@ -184,6 +184,15 @@ class Session(AbstractContextManager["Session"]):
 
     def marks(self) -> list[tuple[float, str]]:
         return [(at, text) for _, at, texts in self._events("mark", tuple[str, ...]) for text in texts]
+
+    def profiles(self, until: float) -> dict[str, tuple[float, Profile]]:
+        """Return the newest profile of each host up to ``until`` seconds, and its time; without those damaged."""
+        found: dict[str, tuple[float, Profile]] = {}
+        for number, at, _ in self._events("profile", tuple[str, ...]):
+            if at <= until:
+                frames = islice(self.frames(number), 1)
+                found |= {each.host: (at, blanked(each)) for frame in frames for each in frame.profiles}
+        return found
 
     def stored_totals(self, program: str) -> bytes | None:
         """Return the totals that this program kept of all frames for this user; ``None`` where there are none or any

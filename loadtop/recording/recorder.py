@@ -123,6 +123,8 @@ class Writer:
             self._add_event("verdict", float(frame.at), [verdict.bottleneck, verdict.host, verdict.since_s, loaded])
         if frame.marks:
             self._add_event("mark", float(frame.at), list(frame.marks))
+        if frame.profiles:
+            self._add_event("profile", float(frame.at), [each.host for each in frame.profiles])
 
     def _add_event(self, kind: str, at: float, data: list[object]) -> None:
         text = json.dumps(data)

@@ -7,6 +7,8 @@ from itertools import groupby
 from math import ceil, floor, log10
 
 from loadtop.i18n import clock, figure, plain, tr
+from loadtop.model import Profile
+from loadtop.reports.profile import calls, heading
 from loadtop.reports.tables import stretch
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
@@ -14,6 +16,7 @@ HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0  # of a chart in units of its own; the pag
 
 STRIP = 34.0
 LABEL, LETTER = 16.0, 6.5  # the least thickness of an area with its title on it, and the width of a letter
+CALL = 17.0  # the height of a function in a flame graph
 BAR, LONGEST_BAR = 22.0, 0.85  # the height of a bar, and the share of the width that leaves room for its remark
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)
 
@@ -104,6 +107,22 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float, float | None, str]]) 
             place = f'x1="{mark:.1f}" x2="{mark:.1f}" y1="{y + 1:.0f}" y2="{y + BAR - 1:.0f}"'
             shapes.append(f'<line class="tick" {place}/>')
     return _figure(title, BAR * len(bars), shapes)
+
+
+def flame_graph(profile: Profile) -> str:
+    """A row for each level of calls, callers above what they call, as wide as their share of the samples."""
+    unit = RIGHT / max(1, profile.samples)
+    shapes: list[str] = []
+    levels = 0
+    for level, function, left, samples in calls(profile, 1.0 / RIGHT):
+        x, y, width, name = left * unit, level * CALL, samples * unit, plain(function)
+        title = escape(f"{name}: {100.0 * samples / profile.samples:.1f} %")
+        place = f'x="{x:.1f}" y="{y:.0f}" width="{width:.1f}" height="{CALL - 1:.0f}"'
+        shapes.append(f'<rect class="call" {place}><title>{title}</title></rect>')
+        if (room := int((width - 6) / LETTER)) > 2:
+            shapes.append(f'<text class="name" x="{x + 3:.1f}" y="{y + 12:.0f}">{escape(name[:room])}</text>')
+        levels = max(levels, level + 1)
+    return _figure(heading(profile), levels * CALL, shapes)
 
 
 def _bar_end(value: float, top: float) -> float:

@@ -13,7 +13,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.i18n import Translatable, figure, language, plain, tr
 from loadtop.rates.metrics import sum_known
-from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, strip
+from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, flame_graph, strip
 from loadtop.reports.tables import Table, limit_of, model_of, place_title, shape, tables, title, verdict
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
@@ -55,6 +55,7 @@ def html(result: RunResult, more: Sequence[Table] = ()) -> str:
             _verdict(result),
             *_tuned(result),
             *_drawings(result, charts, axis, spans),
+            *(flame_graph(profile) for profile in result.profiles if profile.stacks),
             *map(_table, (*more, *tables(result))),
             f"<h2>{tr('Command')}</h2>\n<p><code>{text(words)}</code></p>" if result.command_line else "",
             f'<script type="application/json" id="data">{_data(charts, axis, spans)}</script>',

@@ -17,7 +17,7 @@ from loadtop.diagnosis.breakdown import in_order
 from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.model import LoadSample
-from loadtop.reports import requests
+from loadtop.reports import profile, requests
 from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
 from loadtop.servers.registry import KINDS, evidence_title
@@ -128,6 +128,9 @@ def tables(result: RunResult) -> Iterator[Table]:
         *_of_requests(result.last_load),
         _of_limits(result.held),
         _of_evidence(result.main.finding.evidence),
+        Table(
+            "Hottest functions", ("function", "share", "machine", "tool"), profile.rows(result.profiles), numbers=False
+        ),
         _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
         Table("Settings", ("of", "setting", "value"), settings, numbers=False),

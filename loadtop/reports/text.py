@@ -7,7 +7,7 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.diagnosis.finding import Dependency, Evidence
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
-from loadtop.reports import requests
+from loadtop.reports import profile, requests
 from loadtop.reports.limits import limits_in_words
 from loadtop.reports.tables import connections_of, failure_classes, model_of, part_title, shape, verdict
 from loadtop.servers.registry import KINDS, evidence_title
@@ -26,6 +26,8 @@ def report(result: RunResult) -> str:
     """The whole report, lines of at most about 78 columns, with a line end."""
     summary = result.summary
     lines = _verdict(result)
+    for each in result.profiles:
+        lines += ["", *profile.lines(each)]
     if summary["load"] is not None:
         lines += ["", *_load(summary["load"], summary["steps"], summary["duration_s"], rendered(result.message))]
     if summary["steps"]:

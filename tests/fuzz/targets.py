@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -27,7 +27,7 @@ from collectors.config_files import Config, IncludeOf, includes, read_config
 from collectors.errors import AbsentError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
-from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, queueing, sockets
+from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, profile, queueing, sockets
 from collectors.linux.unix_sockets import parse_streams
 from collectors.machine import Missing, Page, Request, Wanted
 from collectors.mysql import collector as mysql
@@ -349,6 +349,7 @@ TARGETS = (
     FuzzTarget("fastcgi", _fastcgi, (ParseError,)),
     FuzzTarget("haproxy-csv", _texts(haproxy.parse)),
     FuzzTarget("far-clocks", _texts(remote_clocks.parse), like=("proc/6.18/ss-tnieH",)),
+    FuzzTarget("profile", _texts(partial(profile.parse, "web1")), like=("profile/proc.txt",)),
     FuzzTarget("blocking", _texts(blocking), like=("status/blocking.txt",)),
     FuzzTarget("mysql", _texts(mysql.parse, mysql.account_in), like=("status/mariadb-10.11.txt",)),
     FuzzTarget("postgresql", _texts(postgresql.parse, *_ACCOUNTS), like=("status/postgresql-15.txt",)),

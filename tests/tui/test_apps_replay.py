@@ -3,10 +3,13 @@
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from loadtop.model import Profile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.container import SessionMeta
 from loadtop.recording.player import SessionPlayer
@@ -14,9 +17,11 @@ from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
+from tests.tui.stage import text_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.replay import ReplayCockpit, time_of
 from tui.drawing.appearance import Appearance
+from tui.screens.profile import ProfileScreen
 
 SIZE = (120, 40)
 Screenshot = Callable[[Cockpit], list[str]]
@@ -24,7 +29,9 @@ Screenshot = Callable[[Cockpit], list[str]]
 
 @pytest.fixture(scope="module")
 def snapshots() -> Sequence[Snapshot]:
-    return moments("swap")
+    first, *others = moments("swap")
+    frame = replace(first.measured.frame, profiles=(Profile("web1", "perf", (("httpd;md5", 4),)),))
+    return [replace(first, measured=replace(first.measured, frame=frame)), *others]
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +117,14 @@ async def test_keys_move_in_time(
         assert (app.player.speed, app.player.playing) == (2.0, True)
         await press("q")
         assert not app.is_running
+
+
+async def test_profiles_from_before_a_jump_are_shown(path: Path, appearance: Appearance) -> None:
+    async with replayed(path, appearance) as (app, press):
+        await press("end", "P")
+        assert "CPU time of web1 (perf, 5 s, 4 samples)" in "\n".join(
+            map(text_of, cast("ProfileScreen", app.screen).page.lines)
+        )
 
 
 @pytest.mark.parametrize(

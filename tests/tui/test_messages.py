@@ -29,6 +29,7 @@ DONE = {
     "first_page": ["opens StepsScreen"],
     "evidence": ["opens EvidenceScreen"],
     "requests": ["opens RequestsScreen"],
+    "profile": ["TakeProfile(host='web1')", "opens ProfileScreen"],
     "mark": ["asks mark"],
     "picture": ["says picture saved"],
     "screen.zoom": ["shows load alone"],

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,8 @@ from loadtop.analysis.tune.step import Sweep
 from loadtop.cli import recordings
 from loadtop.cli.options.parser import read
 from loadtop.i18n import LANGUAGES
+from loadtop.model import Profile
+from loadtop.pipeline.feed import TakeProfile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.library import Recording
 from tests.tui.fake_feed import FakeFeed
@@ -28,6 +31,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, length
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.comparison import ComparisonPage
+from tui.screens.profile import ProfileScreen
 from tui.screens.series import ExperimentScreen, TuneScreen, table
 from tui.screens.sessions import Chosen, SessionsPage
 
@@ -279,3 +283,28 @@ async def test_the_end_of_a_page_is_a_key_away(
         for key, seen in (("question_mark", " more ─╯"), ("end", "never as 0"), ("home", "Keys")):
             await pilot.press(key)
             assert seen in "".join(screen_text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_profile_of_a_host(appearance: Appearance, size: tuple[int, int]) -> None:
+    """The key takes one and waits for it; on the page it takes a new one."""
+    stacks = (("httpd;main;md5", 3), ("httpd;main", 1))
+    *before, last = moments("headroom")
+    frame = replace(last.measured.frame, profiles=(Profile("web1", "perf", stacks),))
+    feed = FakeFeed(before)
+    app = Cockpit(feed, appearance=appearance)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("P")
+        screen = cast("ProfileScreen", app.screen)
+        assert "Profiling web1 for 5 s." in "\n".join(map(text_of, screen.page.lines))
+        app.reader.receive(replace(last, measured=replace(last.measured, frame=frame)))
+        await pilot.pause()
+        shown = "\n".join(map(text_of, screen.page.lines))
+        assert "CPU time of web1 (perf, 5 s, 4 samples)" in shown
+        for row in ("75.0 %  md5 (httpd)", "25.0 %  main (httpd)", "100.0 %    main", "75.0 %      md5"):
+            assert row in shown
+        await pilot.press("escape", "P")
+        assert feed.commands == [TakeProfile("web1")]
+        await pilot.press("P")
+        assert feed.commands == [TakeProfile("web1")] * 2

@@ -17,7 +17,7 @@ from loadtop.analysis.experiment import plan
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import LANGUAGES, Message
-from loadtop.model import RequestRecord, Requests
+from loadtop.model import Profile, RequestRecord, Requests
 from loadtop.recording.library import Recording
 from tests.tui.facts import OF_PANELS, of_header
 from tests.tui.scenes import moments, run_of
@@ -30,6 +30,7 @@ from tui.panels.registry import PANELS
 from tui.screens.comparison import ComparisonPage
 from tui.screens.evidence import EvidenceScreen
 from tui.screens.help import HelpScreen
+from tui.screens.profile import ProfileScreen
 from tui.screens.requests import RequestsScreen
 from tui.screens.series import ExperimentScreen, StepsScreen, TuneScreen
 from tui.screens.sessions import SessionsPage
@@ -214,6 +215,14 @@ def requests(appearance: Appearance, view: View) -> PageScreen:
     return RequestsScreen(appearance, replace(view, snapshot=replace(snapshot, measured=measured)))
 
 
+def profile(appearance: Appearance, view: View) -> PageScreen:
+    """One of the first host, with names as they can be made up; none of others."""
+    stacks = (("httpd;main;" + 99 * "x", 70), (f"httpd;\x1b[2J{'y;' * 30}\u202e", 29), ("php-fpm", 1))
+    found = {host.name: (9.0, Profile(host.name, "perf", stacks, (("httpd;read", 3),))) for host in view.hosts[:1]}
+    view.history.profiles = found
+    return ProfileScreen(appearance, view, live=True)
+
+
 def tune(appearance: Appearance, view: View) -> PageScreen:
     why = Message("throughput falls at {c} connections", c=16)
     sweep = Sweep()
@@ -238,6 +247,8 @@ PAGES: dict[str, Make] = {
     "help of a replay": ReplayHelp,
     "evidence": EvidenceScreen,
     "requests": requests,
+    "profile": profile,
+    "no profile": lambda appearance, view: ProfileScreen(appearance, view, live=False),
     "tune": tune,
     "steps": lambda appearance, view: StepsScreen(appearance, view, lambda: swept("headroom")),
     "experiment": experiment,

@@ -1,17 +1,21 @@
 """Samples into frames, on a clock of our own."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from loadtop.analysis.totals.totals import Totals
-from loadtop.model import HostSample, LoadSample, LoadState
-from loadtop.pipeline.feed import Command, Mark, SetConcurrency, StopLoad
+from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.diagnosis.finding import Diagnosis, Finding
+from loadtop.i18n import verbatim
+from loadtop.model import HostSample, LoadSample, LoadState, Profile
+from loadtop.pipeline.feed import Command, Mark, SetConcurrency, StopLoad, TakeProfile
 from loadtop.pipeline.monitor import Clock, Monitor
 from loadtop.pipeline.snapshot import Snapshot
+from loadtop.rates.measured import Measured
 
 
 class FakeClock(Clock):
@@ -52,6 +56,9 @@ class FakeHost:
 
     async def refresh(self, *, later: bool = False) -> None:  # noqa: ARG002 - part of the protocol
         self._second = -1
+
+    async def profile(self, pids: Sequence[int]) -> Profile:
+        return Profile(self.name, "perf", (("httpd;work", 1 + len(pids)),))
 
     async def close(self) -> None:
         self.closed = True
@@ -126,6 +133,38 @@ async def test_frames_come_once_an_interval_until_the_load_ends(stage: StageOf) 
     assert play.shown[1].measured.hosts[0].rates is not None
     assert play.host.closed
     assert play.load.closed
+
+
+async def test_a_host_is_profiled_when_asked_for(stage: StageOf) -> None:
+    play, totals = stage(5), Totals("u")
+    monitor = play.monitor(sinks=[totals.add])
+
+    def show(snapshot: Snapshot) -> None:
+        play.shown.append(snapshot)
+        if len(play.shown) == 2:
+            monitor.command(TakeProfile("nowhere"))
+            monitor.command(TakeProfile("web1"))
+
+    await monitor.run(show)
+    found = [each for snapshot in play.shown for each in snapshot.measured.frame.profiles]
+    assert [each.host for each in found] == ["web1"]
+    assert totals.result().profiles == tuple(found)
+
+
+@pytest.mark.parametrize("profiles", [True, False])
+async def test_a_host_is_profiled_once_while_its_cpu_is_the_limit(
+    profiles: bool, stage: StageOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(diagnoser: Diagnoser, measured: Measured) -> Diagnosis:  # noqa: ARG001 - in place of a method
+        limit = Finding("cpu", "web1", 1.0, 1.0, 1.0, (), verbatim("Add CPUs."))
+        return Diagnosis(limit, (limit,))
+
+    monkeypatch.setattr(Diagnoser, "diagnose", full)
+    play, totals = stage(5), Totals("u")
+    await play.monitor(profiles=profiles, sinks=[totals.add]).run(play.shown.append)
+    result = totals.result()
+    evidence = [each["metric"] for each in result.summary["verdict"]["evidence"]]
+    assert (len(result.profiles), evidence) == ((1, ["function work (httpd)"]) if profiles else (0, []))
 
 
 async def test_what_ended_between_two_frames_gets_frames_at_once(stage: StageOf, load: Any) -> None:

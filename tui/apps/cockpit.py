@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from loadtop.i18n import tr
-from loadtop.pipeline.feed import Feed, Mark
+from loadtop.pipeline.feed import Feed, Mark, TakeProfile
 from tui.apps.load_control import LoadControl, LoadOwner
 from tui.apps.terminal import TerminalApp, abandon, clipboard
 from tui.drawing.appearance import Appearance
@@ -226,6 +226,16 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         from tui.screens.requests import RequestsScreen
 
         self._open(RequestsScreen(self.appearance, self.reader.view))
+
+    def action_profile(self) -> None:
+        """Show the host's profile; take one where there is none, or it is shown already."""
+        from tui.screens.profile import ProfileScreen
+
+        profiles, host = self.reader.view.history.profiles, self.reader.view.host
+        if host is not None and (host.name not in profiles or isinstance(self.screen, ProfileScreen)):
+            profiles.pop(host.name, None)
+            self.reader.feed.command(TakeProfile(host.name))
+        self._open(ProfileScreen(self.appearance, self.reader.view, live=True))
 
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen

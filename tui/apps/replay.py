@@ -12,6 +12,7 @@ from tui.apps.cockpit import COMMON_KEYS, Cockpit
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Line, Role, Span, line, safe
 from tui.screens.help import HelpScreen
+from tui.screens.profile import ProfileScreen
 from tui.widgets import keybar
 from tui.widgets.keybar import Key, KeyBar
 
@@ -22,6 +23,7 @@ _SAME = {key.action: key for key in keybar.KEYS}  # keys as in the cockpit
 _RANKS = {
     "evidence": 6,
     "requests": 11,
+    "profile": 11,
     "next_host": 8,
     "screen.zoom": 7,
     "screen.zoom('breakdown')": 8,
@@ -109,6 +111,10 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
     def action_to_change(self, after: bool) -> None:
         if not self.player.seek_change(after=after):
             self.say(tr("no later change of the verdict" if after else "no earlier change of the verdict"))
+
+    def action_profile(self) -> None:
+        self.reader.view.history.profiles |= self.player.profiles()
+        self._open(ProfileScreen(self.appearance, self.reader.view, live=False))
 
     def action_help(self) -> None:
         self._open(ReplayHelp(self.appearance, self.reader.view))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from loadtop.analysis.totals.timeline import Span, Timeline, counts
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.i18n import Translatable, duration, tr
-from loadtop.model import HostSample, LoadSample, State
+from loadtop.model import HostSample, LoadSample, Profile, State
 from loadtop.model.histogram import percentile_ms
 from loadtop.pipeline.feed import Feed
 from loadtop.pipeline.snapshot import Snapshot
@@ -87,6 +87,7 @@ class History:
         self.timeline = Timeline(start)
         self.unseen: list[tuple[float, float]] = []  # stretches with the verdict ``none`` and figures missing
         self.marks: deque[tuple[float, str]] = deque(maxlen=MAX_MARKS)
+        self.profiles: dict[str, tuple[float, Profile]] = {}  # the newest of each machine, and when it was complete
         self.steps: deque[tuple[float, int]] = deque(maxlen=MAX_MARKS)
         self._curves = curves
         self._interval_s = interval_s
@@ -105,6 +106,7 @@ class History:
         self._load, self._at = load, snapshot.at
         self._add_unseen_time(snapshot)
         self.marks.extend((snapshot.at, text) for text in measured.frame.marks)
+        self.profiles |= {each.host: (snapshot.at, each) for each in measured.frame.profiles}
         if load is not None and (not self.steps or self.steps[-1][1] != load.step):
             self.steps.append((snapshot.at, load.step))
 

@@ -6,6 +6,7 @@ them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.locks import processes_in
 from collectors.linux.peers import CLOCKS
+from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
 from collectors.linux.unix_sockets import STREAMS
@@ -55,12 +57,18 @@ def remote_script(key: str, silence_s: int = LOOP_SILENCE_S) -> str:
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
     script = script.replace("@TIME_WAIT@", TIME_WAIT)
     script = script.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
+    script = script.replace("@PROFILE@", shlex.quote(profiler())).replace("@PROFILE_S@", str(LIMIT_S))
     return script.replace("@KEY@", key)
 
 
 def bootstrap(script: str) -> str:
     """The command of a shell that runs a script which comes as the first bytes of its input."""
     return f"""eval "$(dd bs=1 count={len(script.encode())} 2>/dev/null)\""""
+
+
+def profiler() -> str:
+    """The script that finds out where the CPU time of a machine goes."""
+    return bare(_HERE / "profile.sh")
 
 
 def bare(script: Path) -> str:

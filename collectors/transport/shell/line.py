@@ -40,7 +40,8 @@ class ShellLine:
         self._word = secrets.token_hex(8)
         self._count = 0
         self._pss: dict[int, str | Missing] = {}
-        self.pss_asked = ""
+        self.pss_asked = False
+        self._beside: deque[tuple[str, str, Callable[[str], None]]] = deque()  # marks, questions, who takes the answer
         self._awaiting = False
         self.directory = directory.path
         self._sockets = directory
@@ -97,9 +98,20 @@ class ShellLine:
         return frames.cut_out(chunk.removesuffix(f"\n#{mark}.\n".encode()), mark)
 
     def ask_pss(self, pids: Sequence[int]) -> None:
-        """Ask for proportional memory, which comes on the other stream whenever it comes; one question at a time."""
-        self.pss_asked = self.next_mark()
-        self.send(f"b {self.pss_asked} {' '.join(map(str, pids))}\n")
+        """Ask for proportional memory."""
+        self.pss_asked = True
+        self.ask_beside("b", pids, self._keep_pss)
+
+    def ask_beside(self, order: str, words: Sequence[int], take: Callable[[str], None]) -> None:
+        """Ask for what comes on the other stream whenever it comes; one question at a time."""
+        mark = self.next_mark()
+        self._beside.append((mark, f"{order} {mark} {' '.join(map(str, words))}\n", take))
+        if len(self._beside) == 1:
+            self.send(self._beside[0][1])
+
+    def _keep_pss(self, printed: str) -> None:
+        self._pss.update(frames.parse_pss(printed))
+        self.pss_asked = False
 
     def take_pss(self) -> dict[int, str | Missing]:
         texts, self._pss = self._pss, {}
@@ -155,7 +167,7 @@ class ShellLine:
         return error
 
     async def _listen(self) -> None:
-        """Read the other stream to its end: what the process says, and proportional memory between its marks."""
+        """Read the other stream to its end: what the process says, and answers between their marks."""
         stream = self._process.stderr
         text = ""
         while stream is not None and (chunk := await stream.read(CHUNK)):
@@ -178,8 +190,8 @@ class ShellLine:
     def _hear(self, text: str) -> str:
         """Take what is complete; returns the rest."""
         while True:
-            begin = f"\n#{self.pss_asked}\n"
-            before, found, rest = text.partition(begin) if self.pss_asked else (text, "", "")
+            mark, _, take = self._beside[0] if self._beside else ("", "", None)
+            before, found, rest = text.partition(f"\n#{mark}\n") if take else (text, "", "")
             whole, newline, last = before.rpartition("\n")
             for line in filter(str.strip, whole.splitlines()):
                 message = on_one_line(line[:_LINE_BYTES])
@@ -188,11 +200,13 @@ class ShellLine:
                 else:
                     self._noted += 1
                     self.messages.append(message)
-            if not found:
+            if take is None or not found:
                 return newline + last  # the line end may be the beginning of a mark
-            printed, ended, after = rest.partition(f"\n#{self.pss_asked}.\n")
+            printed, ended, after = rest.partition(f"\n#{mark}.\n")
             if not ended:
                 return found + rest
-            self._pss.update(frames.parse_pss(printed))
-            self.pss_asked = ""
+            self._beside.popleft()
+            if self._beside:
+                self.send(self._beside[0][1])
+            take(printed)
             text = after

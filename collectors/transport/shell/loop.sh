@@ -59,6 +59,7 @@ regular='
     echo
     exec head -c "$limit" /dev/null "$@"
 '
+profile=@PROFILE@
 # Where nothing is heard for so long, the machine at the other end is gone, which TCP may never find out. Not every shell
 # knows the option; a perl in its place stops then.
 patience='-t @SILENCE@'
@@ -125,6 +126,8 @@ while read -r $patience order rest; do
     r) for name in $rest; do echo "name $name"; within 1 getent ahosts "$name" 2>&1; case $? in 124|137) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream
     b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; within 4 head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
+    # where the CPU time goes, which takes some seconds: beside everything else too
+    p) (mark=${rest%% *}; printf "\n#%s\n" "$mark"; within @PROFILE_S@ sh -c "$profile" sh $$ ${rest#* } 2>/dev/null; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
     esac
 done

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.peers import CLOCKS
+from collectors.linux.profile import LIMIT_S
 from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
@@ -21,6 +22,7 @@ from collectors.transport.shell.line import CONNECT_S, ShellLine
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.remote_clocks import RemoteClocks
 from loadtop.i18n import Message
+from loadtop.model import PROFILE_S
 
 ANSWER_S = 30.0  # a shell that takes longer is given up; OpenSSH itself finds out within 15 s that a line is dead
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
@@ -104,6 +106,19 @@ class ShellTransport(ABC):
         if self._pages is None:
             raise FetchError("no connection to the host")
         return await self._pages.reach(address)
+
+    async def profile(self, pids: Sequence[int]) -> str:
+        if self._line is None:
+            raise TransportError("no connection to the host")
+        printed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._line.ask_beside(
+            "p", (PROFILE_S, *pids), lambda text: None if printed.done() else printed.set_result(text)
+        )
+        try:
+            async with asyncio.timeout(2 * LIMIT_S):
+                return await printed
+        except TimeoutError:
+            raise TransportError("no response for {seconds:.0f} s", seconds=2 * LIMIT_S) from None
 
     async def close(self) -> None:
         line, self._line = self._line, None

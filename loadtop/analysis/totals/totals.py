@@ -12,9 +12,10 @@ from loadtop.analysis.totals.series import Series, SeriesTotals
 from loadtop.analysis.totals.settings import Setting, Settings
 from loadtop.analysis.totals.timeline import Held, LoadLevel, Timeline, counts
 from loadtop.analysis.tune.step import StepResult, Sweep
+from loadtop.diagnosis.cpu import functions
 from loadtop.diagnosis.finding import NONE, Finding, Forecast
 from loadtop.i18n import Message, Text
-from loadtop.model import Distribution, LoadSample, LoadState
+from loadtop.model import PROFILE_S, Distribution, LoadSample, LoadState, Profile
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 
@@ -24,6 +25,7 @@ INVALID = ("generator", "client-ports", "client-files")  # generator limits that
 TUNE = ("tune",)  # how the command line of a sweep begins
 STEP_INTERVALS = 60  # newest intervals of a step that are kept to look for the knee; tune bounds its steps itself
 
+MOST_PROFILES = 10
 MOST_MARKS = 10_000  # of a test: one every 9 s for a day
 
 
@@ -49,6 +51,7 @@ class RunResult:
     series: Series
     steps: tuple[StepResult, ...]
     command_line: tuple[str, ...] = ()
+    profiles: tuple[Profile, ...] = ()
 
     @property
     def message(self) -> Text:
@@ -96,6 +99,7 @@ class Totals:
         self._hosts: dict[str, HostTotals] = {}
         self.timeline = Timeline()
         self._marks: list[tuple[float, str]] = []
+        self._profiles: list[tuple[float, Profile]] = []
         self._settings = Settings()
         self._series = SeriesTotals()
         self.sweep = Sweep(None if command_line[:1] == TUNE else STEP_INTERVALS)
@@ -112,6 +116,7 @@ class Totals:
         if self.started is None:
             self.started = frame.wall - frame.at
         self._marks += [(frame.at, text) for text in frame.marks[: MOST_MARKS - len(self._marks)]]
+        self._profiles += [(frame.at, each) for each in frame.profiles[: MOST_PROFILES - len(self._profiles)]]
         self._settings.add(snapshot)
         self._series.add(snapshot)
         counted = counts(load, before)
@@ -151,6 +156,7 @@ class Totals:
             series=self._series.series,
             steps=tuple(self.sweep.results),
             command_line=self.command_line,
+            profiles=tuple(profile for _, profile in self._profiles),
         )
 
     def as_json(self) -> Json:
@@ -190,6 +196,7 @@ class Totals:
             **self._knee_and_sizing(),
             "forecast": self._next_limit(),
             "breakdown": self._breakdown(),
+            "profiles": [_profile(at, profile) for at, profile in self._profiles],
         }
 
     def _shown_url(self) -> str | None:
@@ -235,17 +242,33 @@ class Totals:
 
     def _verdict(self) -> Json:
         finding, since, held = self._main_finding()
+        evidence = (*finding.evidence, *functions(finding, (profile for _, profile in self._profiles)))
         return {
             "bottleneck": str(finding.bottleneck),
             "host": finding.host,
             "confidence": finding.confidence,
             "since_s": round(since, 3),
             "held_s": round(held, 3),
-            "evidence": [{**asdict(item), "value": round(item.value, 3)} for item in finding.evidence],
+            "evidence": [{**asdict(item), "value": round(item.value, 3)} for item in evidence],
             "advice": str(finding.advice),
             "symptoms": [str(symptom.bottleneck) for symptom in finding.symptoms],
             **_subject(finding),
         }
+
+
+def _profile(at: float, profile: Profile) -> Json:
+    """``stacks`` are folded, as other tools read them."""
+    return {
+        "host": profile.host,
+        "at_s": round(at, 3),
+        "tool": profile.tool or None,
+        "seconds": PROFILE_S,
+        "samples": profile.samples,
+        "functions": [{"name": name, "pct": round(pct, 1)} for name, pct in profile.hottest()],
+        "system_calls": [{"name": name, "pct": round(pct, 1)} for name, pct in profile.waited()],
+        "stacks": [f"{stack} {count}" for stack, count in profile.stacks],
+        "problem": str(profile.problem) or None,
+    }
 
 
 def _subject(finding: Finding) -> Json:

@@ -224,6 +224,8 @@ class Options:
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
         "set the speed of the network interfaces of a host, or of all hosts; repeatable",
         types.link, repeatable=True)
+    profile: bool = MONITORING.option("--profile", "",
+        "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
 
     headless: bool = OUTPUT.option("--headless", "", "print a line per interval instead of the cockpit",
         commands=(*MEASURES, "replay", "experiment"),

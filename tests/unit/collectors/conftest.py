@@ -1,6 +1,6 @@
 """Recorded texts, and a machine made of texts."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,9 @@ class TextTransport:
 
     async def reach(self, address: str) -> str:
         return address
+
+    async def profile(self, pids: Sequence[int]) -> str:
+        return f"perf x86_64\n7 fake;of {len(pids)} processes\n"
 
     async def close(self) -> None:
         self.closed = True

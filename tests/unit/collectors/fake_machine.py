@@ -27,6 +27,9 @@ class FakeFiles:
         inside = {f"{path}{name[len(path) :].split('/')[0]}" for name in self.files if name.startswith(path)}
         return "".join(f"{name}\n" for name in inside) or Missing("no such file")
 
+    async def profile(self, pids: Sequence[int]) -> str:
+        return f"perf x86_64\n7 fake;of {len(pids)} processes\n"
+
     def follow(self, path: str) -> None:
         self._followed.add(path)
 

@@ -39,7 +39,10 @@ class Made:
         marks = ("first", "second \u2713") if number % 40 == 7 else ()
         at = number + self._draw.random() / 100
         hosts = (self._state("web1", "target", number), self._state("gen", "generator", number))
-        return model.Frame(number, at, 1.8e9 + at, self._load(number) if number % 50 != 49 else None, hosts, marks)
+        profile = model.Profile("web1", "perf", (("httpd;main;md5", number), ("httpd;main", 1)), (("httpd;read", 2),))
+        profiles = (profile,) if number % 40 == 9 else ()
+        load = self._load(number) if number % 50 != 49 else None
+        return model.Frame(number, at, 1.8e9 + at, load, hosts, marks, profiles)
 
     def _state(self, name: str, role: str, number: int) -> model.HostState:
         stale = name == "web1" and number % 17 in (5, 6)

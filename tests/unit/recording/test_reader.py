@@ -49,6 +49,14 @@ def test_everything_comes_back_over_several_blocks(path: Path) -> None:
         assert session.damage == []
 
 
+def test_the_newest_profile_up_to_a_moment(path: Path) -> None:
+    made = {frame.number: (frame.at, frame.profiles[0]) for frame in frames() if frame.profiles}
+    with Session(path) as session:
+        assert session.profiles(5.0) == {}
+        assert session.profiles(60.0) == {"web1": made[49]}
+        assert session.profiles(1e9) == {"web1": made[289]}
+
+
 @pytest.mark.parametrize("start", [-5.0, 0.0, 5.5, 127.0, 128.005, 129.5, 200.0, 299.9, 300.5, 1e9])
 def test_jumps(path: Path, start: float) -> None:
     wanted = [frame for frame in frames() if frame.at >= start]

@@ -13,7 +13,7 @@ from loadtop.analysis.totals.settings import LOAD, Setting, Settings
 from loadtop.analysis.totals.totals import MOST_MARKS, RunResult, Totals
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.i18n import figure, verbatim
-from loadtop.model import Latencies
+from loadtop.model import Latencies, Profile
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.chart import Axis, Chart, Ink, drawn
@@ -54,7 +54,8 @@ def _hostile(snapshot: Snapshot) -> Snapshot:
     if load is not None and load.server is not None:
         load = replace(load, server=replace(load.server, software=HOSTILE, path=HOSTILE), message=HOSTILE)
     hosts = tuple(replace(host, state=replace(host.state, name=HOSTILE)) for host in snapshot.measured.hosts[:1])
-    frame = replace(frame, load=load, marks=(HOSTILE,) if frame.marks else ())
+    profiles = tuple(Profile(HOSTILE, HOSTILE, ((f"{HOSTILE};{HOSTILE}", 3),)) for _ in frame.profiles)
+    frame = replace(frame, load=load, marks=(HOSTILE,) if frame.marks else (), profiles=profiles)
     verdict = replace(snapshot.diagnosis.verdict, host=HOSTILE, advice=verbatim(HOSTILE))
     measured = replace(snapshot.measured, frame=frame, hosts=hosts)
     return Snapshot(measured, replace(snapshot.diagnosis, verdict=verdict))
