@@ -10,7 +10,6 @@ from collectors.server_collector import Candidates, ServerCollector
 from loadtop.i18n import Message
 from loadtop.model.server import ServiceReading
 
-_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - as read
 _MOST_CANDIDATES = 6
 
 S = TypeVar("S", bound=ServiceReading)
@@ -52,7 +51,7 @@ class DatabaseCollector(ServerCollector[S]):
         # Where it listens may be hidden from this user; then it is asked at the usual port.
         places = places or (Endpoint("127.0.0.1", usual),)
         usual_first = sorted(places, key=lambda place: (place.port != usual, place.address != "127.0.0.1"))
-        found = [str(Endpoint(_LOOPBACK.get(place.address, place.address), place.port)) for place in usual_first]
+        found = [str(place.from_here) for place in usual_first]
         return (*self.sockets, *dict.fromkeys(found))[:_MOST_CANDIDATES], None
 
     @property

@@ -227,6 +227,11 @@ class Endpoint:
             return self.address
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
+    @property
+    def from_here(self) -> "Endpoint":
+        """The same as its own machine can ask it."""
+        return Endpoint({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address), self.port)  # noqa: S104
+
 
 @dataclass(frozen=True, slots=True)
 class Member:

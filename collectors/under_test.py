@@ -293,5 +293,4 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message 
 
 def _origin(endpoint: Endpoint) -> str:
     scheme = "https" if endpoint.port in _SECURE_PORTS else "http"
-    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(endpoint.address, endpoint.address)  # noqa: S104 - as read
-    return f"{scheme}://{Endpoint(address, endpoint.port)}"
+    return f"{scheme}://{endpoint.from_here}"

@@ -75,7 +75,9 @@ class WorkerLimit:
     now: int | None
 
 
-FULL_PCT = 95.0  # percent of its connections or of its thread from which a service is full; our own, as for the pools
+FULL_PCT = 95.0
+"""Percent of the slots, of the connections or of its one thread from which a server is full: Linuxfabrik's critical
+value for the slots of Apache and the maxconn of HAProxy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,10 @@ class Measured:
     def load(self) -> LoadSample | None:
         return self.frame.load
 
+    @property
+    def in_flight(self) -> int | None:
+        return None if self.load is None else self.load.in_flight
+
     def readings(self, host: HostView, *roles: Role) -> list[ServerReading]:
         """What the newest interval read of the servers of one host, of these roles or of all."""
         if host.rates is None:

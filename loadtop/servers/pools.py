@@ -81,7 +81,7 @@ class Pools:
                 more,
                 workers=workers,
                 wanted=-(-(asking or 0) // threads),
-                in_flight=None if measured.load is None else measured.load.in_flight,
+                in_flight=measured.in_flight,
             ),
             room_for(host, self.group, workers),
             Message(all_busy, slots=most, program=self.title),

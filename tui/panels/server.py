@@ -5,7 +5,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from loadtop.i18n import pad, tr
 from loadtop.model import State
-from loadtop.model.server import Blocker, ServerReading, ServiceReading
+from loadtop.model.server import FULL_PCT, Blocker, ServerReading, ServiceReading
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import AnyKind
@@ -15,7 +15,6 @@ from tui.drawing.numbers import count, per_second
 from tui.state.view import View
 from tui.widgets.panel import Panel
 
-FULL_PCT = 95.0  # percent of a server's workers or connections from which it is full, as for the verdicts
 FILLING_PCT = 60.0  # percent above which it is shown as filling up; our own
 
 R = TypeVar("R", bound=ServerReading)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from loadtop.analysis.statistic import Json, TargetMeans, TargetValues, latency_json, target_values, targets
 from loadtop.diagnosis.finding import NONE, Finding
+from loadtop.diagnosis.memory import TRAFFIC_KB_S
 from loadtop.i18n import Message
 from loadtop.model import Distribution, HostSample, LoadSample, LoadState
 from loadtop.model.histogram import merge
@@ -18,7 +19,6 @@ from loadtop.rates.measured import HostView
 from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import KINDS, WORKERS
 
-SWAP_KB_S = 40.0  # kB/s in and out together from which a step swaps: that of the swap verdict (atop: 10 pages/s)
 FAILING = 0.10  # share of requests failed or not 2xx from which a step fails; our own, well below the errors verdict
 SKIPPED = 1  # intervals at the start of a step that never count: the change of the load falls into the first
 DRIFT = 0.10  # relative difference of the mean throughput of both halves of a window below which it is steady; our own
@@ -75,7 +75,7 @@ class Interval:
 
     @property
     def swaps(self) -> bool:
-        return any((values.swap_kb_s or 0.0) > SWAP_KB_S for values in self.targets.values())
+        return any((values.swap_kb_s or 0.0) > TRAFFIC_KB_S for values in self.targets.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class StepResult:
     @property
     def swaps(self) -> bool:
         """Whether swapping limits the step: the traffic alone may be that of something else on the machine."""
-        return self.bottleneck == "swap" and (self.swap_kb_s is None or self.swap_kb_s > SWAP_KB_S)
+        return self.bottleneck == "swap" and (self.swap_kb_s is None or self.swap_kb_s > TRAFFIC_KB_S)
 
     @property
     def busy(self) -> int | None:
@@ -277,7 +277,7 @@ def measure(intervals: Sequence[Interval], *, after_swapping: bool) -> StepResul
 def _verdict(part: Sequence[Interval], swap_kb_s: float | None) -> Finding:
     """The verdict of most intervals in the later half: a finding is raised, and cleared, a few intervals late. A
     ``swap`` left over from the step before is disregarded."""
-    over = swap_kb_s is not None and swap_kb_s <= SWAP_KB_S
+    over = swap_kb_s is not None and swap_kb_s <= TRAFFIC_KB_S
     later: list[Finding] = []
     for each in part[len(part) // 2 :]:
         calm = Finding(NONE, None, 0.0, each.at, 0.0, (), Message("There is headroom."))

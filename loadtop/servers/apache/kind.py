@@ -10,6 +10,7 @@ from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, ex
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, Translatable, grouped, listed, mean_figure, plain, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role, State
+from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import HostRates, ServerRates
@@ -32,7 +33,7 @@ DEFAULT_THREADS = 25  # ThreadsPerChild where the server does not tell it: Apach
 
 SLOTS: Translatable = "worker slots"
 
-FULL_PCT, FULL_CLEAR_PCT = 95.0, 85.0  # percent of the slots taken: Linuxfabrik's critical value; cleared at 85
+FULL_CLEAR_PCT = 85.0  # percent of the slots taken below which it is cleared
 QUEUE = 0  # connections in the accept queue of the server's port: any that stays there waits for a worker
 
 HALF = 0.5  # part of the slots that must be taken before requests beyond their number count as waiting; our own
@@ -65,7 +66,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
 def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue: int | None) -> Assessment:
     """The status page can only answer once a slot is free, and event frees several at a time. So free slots count as
     busy while requests wait for them. If none wait, the slot that served the page itself counts as free."""
-    flying = None if measured.load is None else measured.load.in_flight
+    flying = measured.in_flight
     taken = page.busy + page.graceful
     waits = queue or 0
     if flying is not None and taken - 1 >= HALF * page.capacity:
@@ -91,7 +92,7 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
 
 def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     capacity = page.capacity
-    flying = (measured.load.in_flight if measured.load is not None else None) or 0
+    flying = measured.in_flight or 0
     template = "Raise MaxRequestWorkers from {capacity}: all workers are busy while the CPU is not."
     if flying and flying >= capacity:
         template = (

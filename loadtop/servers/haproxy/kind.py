@@ -7,10 +7,11 @@ from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, ex
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
+from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.haproxy.record import BACKEND, FRONTEND, FULL_PCT, GROUP, NAME, HaproxyProxy
+from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
 from loadtop.servers.kind import Json, Kind
 
 QUEUE = 0  # requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes
@@ -37,7 +38,7 @@ def _queued(measured: Measured, line: HaproxyProxy, lines: Sequence[HaproxyProxy
     slots = sum(server.session_limit or 0 for server in servers)
     busy = sum(server.sessions for server in servers)
     queue = line.queue or 0
-    flying = None if measured.load is None else measured.load.in_flight
+    flying = measured.in_flight
     return Assessment(
         over=queue > QUEUE and backs_up(measured, busy),
         held=queue > QUEUE,

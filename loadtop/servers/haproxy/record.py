@@ -8,7 +8,6 @@ NAME = "haproxy"
 GROUP = "haproxy"
 
 FRONTEND, BACKEND = "FRONTEND", "BACKEND"
-FULL_PCT = 95.0  # percent of `maxconn` from which a frontend or server counts as full: Linuxfabrik's critical value
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, ex
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
+from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json, Kind, summed
-from loadtop.servers.nginx.record import FULL_PCT, GROUP, NAME, NginxStatus
+from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
 
 CLEAR_PCT = 85.0  # percent of the connections below which it is cleared; our own, as for the other pools
 

@@ -7,8 +7,6 @@ from loadtop.model.server import ServerReading, counter, gauge, label, limit
 NAME = "nginx"
 GROUP = "nginx"
 
-FULL_PCT = 95.0  # percent of the connections from which nginx counts as full, as for the other pools; our own
-
 
 @dataclass(frozen=True, slots=True)
 class NginxStatus(ServerReading):

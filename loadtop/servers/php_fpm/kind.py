@@ -79,7 +79,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
         more = "Raise pm.max_children from {most}."
         if callers is not None and callers > most:
             more = "Raise pm.max_children from {most} to {callers}: {in_flight} requests are in flight."
-    in_flight = None if measured.load is None else measured.load.in_flight
+    in_flight = measured.in_flight
     return sentences(
         Message(more, most=most, callers=callers, in_flight=in_flight),
         room_for(host, GROUP, most or 1),
