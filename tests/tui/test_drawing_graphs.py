@@ -232,3 +232,4 @@ def test_the_axis_is_as_long_as_the_strip(cells: int, per_cell: int) -> None:
 
 def test_the_axis_has_its_times_where_they_begin() -> None:
     assert axis(26, 1.0, "─") == "00:00─────00:10─────00:20─"
+    assert axis(26, 1.0, "─", {2, 17, 40}, "▴") == "──▴───────00:10──▴──00:20─"

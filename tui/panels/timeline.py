@@ -1,6 +1,6 @@
 """The time strip: the whole session at a glance, a letter of the verdict per stretch, with marks and steps."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import count, groupby
 from typing import NamedTuple
 
@@ -54,16 +54,18 @@ def names_in(stretches: Sequence[Stretch], cells: int, per_cell: float, calm: st
     return found
 
 
-def axis(cells: int, per_cell: float, rail: str) -> str:
-    """Time labels on a rail of ``cells`` cells, each at the cell in which its time begins."""
+def axis(cells: int, per_cell: float, rail: str, marks: Collection[int] = (), sign: str = "") -> str:
+    """Time labels on a rail of ``cells`` cells, each at the cell in which its time begins. A ``sign`` at each of the
+    cells ``marks`` takes the place of the label there."""
     step = next((float(nice) for nice in NICE if nice >= LABEL * per_cell), LABEL * per_cell)
     drawn = ""
     for at in count(0.0, step):
         place, label = round(at / per_cell), clock(at)
         if place + len(label) > cells:
             break
-        drawn += rail * (place - len(drawn)) + label
-    return drawn.ljust(cells, rail)
+        if not any(place <= mark < place + len(label) for mark in marks):
+            drawn += rail * (place - len(drawn)) + label
+    return "".join(sign if at in marks else cell for at, cell in enumerate(drawn.ljust(cells, rail)))
 
 
 def notes(known: Iterable[tuple[float, str]], cells: int, per_cell: float, ellipsis: str) -> str:
@@ -129,18 +131,15 @@ class TimePanel(Panel):
         """The axis in the lower frame line. Without a row for notes, marks are in the upper one or on the axis."""
         cells = len(ceiling) - 4
         per_cell = _per_cell(view, cells)
-        above, below = list(ceiling), list(floor)
-        if floor:
-            below[2:-2] = axis(cells, per_cell, self.glyphs.rail)
         tag = self.tag(view)
-        free = range(length(self.title(view)) + 4, len(ceiling) - 2 - (length(tag) + 2 if tag else 0))
-        for at, _ in view.history.marks if self.placement and self.placement.inner[1] == 1 else ():
-            place = 2 + int(at / per_cell)
-            if place in free:
-                above[place] = self.glyphs.down
-            elif floor and place < cells + 2:
-                below[place] = self.glyphs.up
-        return "".join(above), "".join(below)
+        free = range(length(self.title(view)) + 2, cells - (length(tag) + 2 if tag else 0))
+        noted = not (self.placement and self.placement.inner[1] == 1)
+        marks = set() if noted else {int(at / per_cell) for at, _ in view.history.marks}
+        above = list(ceiling)
+        for place in marks.intersection(free):
+            above[2 + place] = self.glyphs.down
+        below = axis(cells, per_cell, self.glyphs.rail, marks.difference(free), self.glyphs.up)
+        return "".join(above), f"{floor[:2]}{below}{floor[-2:]}" if floor else floor
 
     def _cells(self) -> int:
         return 1 if self.placement is None else self.placement.inner[0] - 2
