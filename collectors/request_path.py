@@ -35,12 +35,12 @@ _INTO_CONTAINERS = re.compile(r"docker-proxy|rootless(?:port|kit).{0,9}|slirp4ne
 
 
 class RequestPath:
-    """``known``: whether it is known who takes the requests for ``target_urls``; a ``stranger`` is no server of a known
-    kind. ``reached`` are the processes that serve them and those from which these descend, ``services`` those of no
-    known kind. ``leaves``: it may lead to another machine, or into a container. ``asked`` are the places that processes
-    on it ask, by their distance from the tested port, with the names of the processes that listen there in
-    ``listeners``, where these are known; at ``own_services`` these are ``services``. Servers of the groups
-    ``on_the_way`` pass requests on or serve them: they are not asked as a database is."""
+    """``known``: whether it is known who takes the requests for ``target_urls``; a ``stranger`` is one of the groups
+    ``pools``, or of no known kind. ``reached`` are the processes that serve them and those from which these descend,
+    ``services`` those of no known kind. ``leaves``: it may lead to another machine, or into a container. ``asked`` are
+    the places that processes on it ask, by their distance from the tested port, with the names of the processes that
+    listen there in ``listeners``, where these are known; at ``own_services`` these are ``services``. Servers of the
+    groups ``on_the_way`` pass requests on or serve them: they are not asked as a database is."""
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class RequestPath:
         target_urls: Sequence[str],
         looked: Callable[[], Awaitable[None]],
         on_the_way: Collection[str] = (),
+        pools: Collection[str] = (),
     ) -> None:
         self.known = self.stranger = self.leaves = False
         self.reached = self.services = frozenset[int]()
@@ -59,6 +60,7 @@ class RequestPath:
         self._ports = frozenset(map(port_of, target_urls))
         self._looked = looked
         self._on_the_way = frozenset(on_the_way)
+        self._pools = pools
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
@@ -147,7 +149,7 @@ class RequestPath:
         self._serving = frozenset(lineages)
         self.reached = frozenset(each.pid for lineage in lineages.values() for each in lineage)
         groups = {lineages[pid][0].group for pid in self._first}
-        self.stranger = groups == {OTHER}
+        self.stranger = bool(groups) and groups <= {OTHER, *self._pools}
         self.known = self.stranger or bool(groups - {OTHER, LOADTOP})
         others = (pid for pid, lineage in lineages.items() if lineage[0].group == OTHER)
         self.services = frozenset(others if self.known else ())

@@ -57,7 +57,8 @@ class UnderTest:
         self._unknown: tuple[str, ...] = ()
         self._looked = asyncio.Event()
         on_the_way = [kind.group for kind in kinds if kind.role in _ON_THE_WAY]
-        self.path = RequestPath(machine, target_urls, self._place, on_the_way)
+        pools = [kind.group for kind in kinds if kind.role is Role.APPLICATION]
+        self.path = RequestPath(machine, target_urls, self._place, on_the_way, pools)
 
     def look(self) -> None:
         if self._active:
@@ -135,7 +136,7 @@ class UnderTest:
 
     @property
     def _behind_service(self) -> bool:
-        """Whether a service of no known kind takes the load, and no server in a container can be meant."""
+        """Whether a pool, or a service of no known kind, takes the load, and no server in a container can be meant."""
         hidden = self.path.leaves and any(server.own_network for server in self._servers.values())
         return self.path.stranger and not hidden
 

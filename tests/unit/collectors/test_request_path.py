@@ -7,7 +7,9 @@ import pytest
 
 from collectors import request_path
 from collectors.apache.collector import KIND as APACHE
+from collectors.gunicorn.collector import KIND as GUNICORN
 from collectors.haproxy.collector import KIND as HAPROXY
+from collectors.kind import Kind
 from collectors.machine import Endpoint, Member, Missing
 from collectors.under_test import UnderTest
 from loadtop.model import LOADTOP, OTHER
@@ -32,6 +34,7 @@ class Machine(FakeMachine):
         self.held: dict[int, list[int]] = {}
         self.rows: list[str] = []
         self.hidden: set[int] = set()
+        self.pools: tuple[int, ...] = ()
         self.networks: dict[str, str] = {}
         self.searches = 0  # for the processes that hold sockets
         self.processes((IDLE, "apache2", "httpd"))
@@ -54,7 +57,7 @@ class Machine(FakeMachine):
         self.rows.append(row(("127.0.0.1", 8000), ("127.0.0.1", 40000), "01", 0))
 
     def servers(self, group: str) -> tuple[int, ...]:
-        return {"httpd": (IDLE,), "haproxy": (PROXY,)}.get(group, ())
+        return {"httpd": (IDLE,), "haproxy": (PROXY,), "gunicorn": self.pools}.get(group, ())
 
     def _text(self, path: str) -> str | Missing:
         if path == "@open/proc/net/tcp":
@@ -78,11 +81,11 @@ def machine() -> Machine:
     return made
 
 
-def placed(machine: Machine) -> tuple[set[int], set[int], list[list[str]]]:
+def placed(machine: Machine, *kinds: Kind) -> tuple[set[int], set[int], list[list[str]]]:
     """Who is set aside, who is a service, and where Apache's page may be."""
 
     async def look() -> list[list[str]]:
-        under_test = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
+        under_test = UnderTest(machine, (APACHE, HAPROXY, *kinds), [LOADED])
         under_test.look()
         await under_test.settle(1.0)
         await under_test.path.finish()
@@ -97,6 +100,24 @@ def placed(machine: Machine) -> tuple[set[int], set[int], list[list[str]]]:
 def test_other_servers_are_set_aside_and_not_asked(machine: Machine) -> None:
     machine.asked()
     assert placed(machine) == ({IDLE, PROXY}, {SERVICE}, [])
+
+
+def test_a_pool_at_the_tested_port_needs_no_web_server(machine: Machine) -> None:
+    machine.processes((SERVICE, "gunicorn", "gunicorn"), (5, "bash", OTHER))
+    machine.asked()
+    assert placed(machine, GUNICORN) == ({IDLE, PROXY}, set(), [])
+
+
+@pytest.mark.parametrize(("looks", "aside"), [(1, {IDLE, PROXY, BACKEND}), (2, {IDLE, PROXY})])
+def test_a_pool_that_is_not_reached_is_set_aside_after_some_looks(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, looks: int, aside: set[int]
+) -> None:
+    """Connections to it can be short."""
+    monkeypatch.setattr(request_path, "LEAST_LOOKS", looks)
+    machine.processes((BACKEND, "gunicorn", "gunicorn"))
+    machine.pools = (BACKEND,)
+    machine.asked()
+    assert placed(machine, GUNICORN)[0] == aside
 
 
 def test_nothing_is_decided_before_the_load_comes(machine: Machine) -> None:
