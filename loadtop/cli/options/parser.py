@@ -214,5 +214,5 @@ def _sentence(summary: str) -> str:
 def _overview() -> str:
     lines = [f"  loadtop {command.name:<12}{command.summary}" for command in COMMANDS.values()]
     topics = [f"  loadtop help {topic:<12}{about}" for topic, about in ALL_TOPICS.items()]
-    start = "\n\nstart with (loadtop COMMAND --help lists the options):"
+    start = "\n\ncommands to start with (loadtop COMMAND --help lists the options):"
     return "\n".join([start, *lines[:START_WITH], "\nmore commands:", *lines[START_WITH:], "\ntopics:", *topics])
