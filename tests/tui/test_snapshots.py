@@ -1,4 +1,4 @@
-"""Fifteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
+"""Fourteen screens as files that a person reviews: the text, and below it the role of each character as a letter.
 
 ``LOADTOP_SNAPSHOTS=write`` writes them again; look at the difference before you commit it. What holds for every screen
 at every size is in test_screens.py.
@@ -21,17 +21,12 @@ from loadtop.analysis.comparison import compare
 from loadtop.analysis.tune.step import Sweep
 from loadtop.engines.command import CommandLoad
 from loadtop.i18n import Message
-from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import Recording
-from loadtop.recording.player import SessionPlayer
-from loadtop.recording.reader import Session
-from loadtop.recording.recorder import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments, run_of
 from tests.tui.stage import ROLES, speaking, strips_of
 from tests.tui.stories import STORIES
 from tui.apps.cockpit import Cockpit
-from tui.apps.replay import ReplayCockpit
 from tui.apps.terminal import PageApp
 from tui.drawing.appearance import BLOCKS, MONOCHROME, UNICODE, Appearance
 from tui.drawing.line import Role, width
@@ -104,17 +99,6 @@ def sessions(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> PageA
     return PageApp[Chosen](SessionsPage(appearance, found))
 
 
-def replay(appearance: Appearance, folder: Path, stack: contextlib.ExitStack) -> ReplayCockpit:
-    path = folder / "swap.loadtop"
-    writer = Writer(path, SessionMeta(1.8e9, (), "http://web1/", "0.1.0", 1.0))
-    for snapshot in moments("swap"):
-        writer.take(snapshot)
-        writer.write()
-    writer.close()
-    session = stack.enter_context(Session(path))
-    return ReplayCockpit(SessionPlayer(session, stay=True), appearance=appearance)
-
-
 @dataclass(frozen=True)
 class Picture:
     """An app in a size, after some keys; ``plain``: as a terminal without colours shows it."""
@@ -141,7 +125,6 @@ PICTURES = {
     "tune": Picture(tune),
     "compare": Picture(comparison),
     "sessions": Picture(sessions, ("space", "space", "down")),
-    "replay": Picture(replay, ("space", "end", "v")),
 }
 
 

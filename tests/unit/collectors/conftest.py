@@ -8,7 +8,7 @@ import pytest
 from collectors.machine import Missing, Page, Reading, Request
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-KERNELS = ("2.6.32", "3.10", "4.18", "5.10", "5.10.262", "6.1.176", "6.12.107", "6.18")
+KERNELS = ("2.6.32", "3.10", "4.18", "5.10", "5.10.262", "6.12.107", "6.18")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from collectors.servers import KINDS
 from loadtop.model import HostFacts, State
 from tests.unit.known import known
 
-VERSION = "6.1.176"
+VERSION = "6.12.107"
 PARTS = (
     "cpu", "scheduler", "memory", "swap", "paging", "pressure", "disks", "networks", "tcp", "processes",
 )  # fmt: skip
