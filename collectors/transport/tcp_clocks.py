@@ -31,7 +31,7 @@ PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example
 GREETED_WITHIN_MS = 10_000
-"""Some services speak first (MySQL, SMTP): who has connected waits for them. One that stays silent for longer has
+"""Some services speak first (databases, SMTP): who has connected waits for them. One that stays silent for longer has
 nothing to say, and the connection is one for later use; our own, as for unix sockets."""
 
 ACKNOWLEDGED_WITHIN_MS = 500

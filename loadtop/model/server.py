@@ -77,7 +77,7 @@ class WorkerLimit:
 
 FULL_PCT = 95.0
 """Percent of the slots, of the connections or of its one thread from which a server is full: Linuxfabrik's critical
-value for the slots of Apache and the maxconn of HAProxy."""
+value for web servers and proxies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
