@@ -24,6 +24,7 @@ from tests.servers.php_fpm import FpmFactory
 from tests.servers.postgresql import PostgresqlFactory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
+from tests.servers.wsgi import GunicornFactory
 
 PROOF_S, RUN_S = 3, 8
 MOST_SECONDS_TO_VERDICT = 4.5
@@ -46,6 +47,7 @@ class Bench:
         self.mysql = MysqlFactory(stack)
         self.postgresql = PostgresqlFactory(stack)
         self.redis = RedisFactory(stack)
+        self.gunicorn = GunicornFactory(stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,16 @@ def fpm(children: int, page: str) -> Build:
     return build
 
 
+def gunicorn(workers: int) -> Build:
+    """gunicorn with synchronous workers."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        server = bench.gunicorn(workers=24 if lifted else workers)
+        return Stand(server.url, sign=lambda: waits_at(server.port or 0))
+
+    return build
+
+
 def haproxy(servers: int, maxconn: int) -> Build:
     """HAProxy that lets few requests at once to each of its servers, which could serve more."""
 
@@ -127,6 +137,10 @@ CASES = [
     Case(
         name="4 children, shorter page", expected="fpm-workers", build=fpm(4, SHORTLY), concurrency=16, proven=queues,
         evidence="fpm.listen_queue", advice="Raise pm.max_children from 4",
+    ),
+    Case(
+        name="2 workers of gunicorn", expected="gunicorn-workers", build=gunicorn(2), concurrency=12, proven=queues,
+        evidence="gunicorn.listen_queue", advice="Raise --workers from 2 to 1", quick=True,
     ),
     Case(
         name="1 server, maxconn 3", expected="haproxy-queue", build=haproxy(1, 3), concurrency=12, proven=queues,
