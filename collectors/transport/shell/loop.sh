@@ -127,7 +127,7 @@ while read -r $patience order rest; do
     # what a process deep in swap can hold up: beside everything else, on the other stream
     b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; within 4 head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
     # where the CPU time goes, which takes some seconds: beside everything else too
-    p) (mark=${rest%% *}; printf "\n#%s\n" "$mark"; within @PROFILE_S@ sh -c "$profile" sh $$ ${rest#* } 2>/dev/null; printf "\n#%s.\n" "$mark") >&2 & ;;
+    a) (mark=${rest%% *}; printf "\n#%s\n" "$mark"; within @PROFILE_S@ sh -c "$profile" sh $$ ${rest#* } 2>/dev/null; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) printf "%s %s %s\n" "$key" "$order" "$rest" ;;
     esac
 done

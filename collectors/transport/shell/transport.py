@@ -112,7 +112,7 @@ class ShellTransport(ABC):
             raise TransportError("no connection to the host")
         printed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._line.ask_beside(
-            "p", (PROFILE_S, *pids), lambda text: None if printed.done() else printed.set_result(text)
+            "a", (PROFILE_S, *pids), lambda text: None if printed.done() else printed.set_result(text)
         )
         try:
             async with asyncio.timeout(2 * LIMIT_S):
