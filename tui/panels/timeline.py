@@ -134,7 +134,7 @@ class TimePanel(Panel):
         tag = self.tag(view)
         free = range(length(self.title(view)) + 2, cells - (length(tag) + 2 if tag else 0))
         noted = not (self.placement and self.placement.inner[1] == 1)
-        marks = set() if noted else {int(at / per_cell) for at, _ in view.history.marks}
+        marks = set[int]() if noted else {int(at / per_cell) for at, _ in view.history.marks}
         above = list(ceiling)
         for place in marks.intersection(free):
             above[2 + place] = self.glyphs.down
