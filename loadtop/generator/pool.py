@@ -18,7 +18,7 @@ from loadtop.generator.plan import Plan, Portion, total
 from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.background import background
-from loadtop.pipeline.feed import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
+from loadtop.pipeline.feed import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad, TakeProfile
 from loadtop.pipeline.heartbeat import end, send_heartbeats, tell
 
 _SCALING_PERIOD_S = 0.25  # how often to check whether there should be more workers
@@ -309,7 +309,7 @@ class LoadPool:
                 if running and number < len(self._plan.steps):
                     # Workers count steps from 0, reports from 1: this is the next one.
                     self._send_all("start_step", number)
-            case RestartLoad() | Mark():
+            case RestartLoad() | Mark() | TakeProfile():
                 pass
 
     def take(self) -> LoadSample | None:
