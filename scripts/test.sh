@@ -54,7 +54,7 @@ for group in "${groups[@]}"; do
         fast) run "$cores" --hypothesis-profile=few tests/unit tests/tui "$@" ;;
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
-        locust) run "$together" -m locust tests/integration "$@" ;;
+        locust) run "$((2 * few))" -m locust tests/integration "$@" ;;
         quiet) run "$few" -m quiet tests/integration "$@" ;;
         alone) run 1 -m alone tests/integration "$@" ;;
     esac

@@ -95,18 +95,22 @@ def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> li
     if load["failed"] is None:
         lines.append(f"  {pad(tr('failed'), 8)} {figure(None):>10}   ({tr('not measured')})")
     elif load["failed"]:
-        lines.append(f"  {pad(tr('failed'), 8)} {load['failed']:>10}   ({failure_classes(load['failures'])})")
+        lines.append(f"  {pad(tr('failed'), 8)} {figure(load['failed']):>10}   ({failure_classes(load['failures'])})")
     if load["non_2xx"]:
-        lines.append(f"  {pad(tr('not 2xx'), 8)} {load['non_2xx']:>10}")
+        lines.append(f"  {pad(tr('not 2xx'), 8)} {figure(load['non_2xx']):>10}")
     if load["pending"]:
-        lines.append(f"  {pad(tr('pending'), 8)} {load['pending']:>10}   ({tr('no answer when the load ended')})")
+        lines.append(
+            f"  {pad(tr('pending'), 8)} {figure(load['pending']):>10}   ({tr('no answer when the load ended')})"
+        )
     if load["late"] or load["unsent"]:
-        lines.append(f"  {pad(tr('late'), 8)} {load['late']:>10}   ({tr('never sent')} {load['unsent']})")
+        lines.append(
+            f"  {pad(tr('late'), 8)} {figure(load['late']):>10}   ({tr('never sent')} {figure(load['unsent'])})"
+        )
     if message:
         lines += wrapped(message, "  ")
     lines += _workers(load.get("workers") or ())
     if load["latency_ms"] is not None:
-        heads = "".join(pad(tr(name), 7 if name == "min" else 10, right=True) for name in TIMES)
+        heads = "".join(pad(tr(name), 10, right=True) for name in TIMES)
         lines += ["", f"{pad(tr('Times in ms'), 13)}{heads}"]
         if load.get("latency_source") == "stated":
             lines.append(tr("  (as reported by {engine})", engine=plain(load["engine"])))
@@ -142,8 +146,7 @@ def _workers(workers: Sequence[Json]) -> list[str]:
 def _times(title: str, times: Json | None) -> str:
     if times is None:
         return f"  {pad(title, 11)}  {tr('not measured')}"
-    columns = "".join(f"{_decimal(times[name], 2):>10}" for name in TIMES[1:])
-    return f"  {pad(title, 11)}{_decimal(times['min'], 2):>8}{columns}"
+    return f"  {pad(title, 11)}" + "".join(f"{_decimal(times[name], 2):>10}" for name in TIMES)
 
 
 def _percentiles(title: str, latency: Json) -> list[str]:
@@ -155,7 +158,7 @@ def _percentiles(title: str, latency: Json) -> list[str]:
 
 
 def _decimal(value: float | None, digits: int) -> str:
-    return figure(None) if value is None else f"{value:.{digits}f}"
+    return figure(None) if value is None else f"{value:,.{digits}f}"
 
 
 def _steps(steps: Iterable[Json]) -> list[str]:
@@ -211,7 +214,7 @@ def _host(host: Json) -> list[str]:
         tr(
             "  memory   available {free} of {total} MB   swap used {used} %  in {in_} kB/s  out {out} kB/s",
             free=_megabytes(host["memory"]["available_kb"]),
-            total=total // 1024 if total else "-",
+            total=figure(total // 1024 if total else None),
             used=mean(swap["used_pct"]),
             in_=mean(swap["in_kb_s"]),
             out=mean(swap["out_kb_s"]),
@@ -254,7 +257,7 @@ def brief(rates: HostRates) -> str:
 
 
 def _megabytes(statistic: Json | None) -> str:
-    return "-" if statistic is None else f"{statistic['mean'] / 1024:.0f}"
+    return figure(None if statistic is None else round(statistic["mean"] / 1024))
 
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:

@@ -74,7 +74,7 @@ def test_our_plan_on_this_machine(
     own = print_report_at_end(tmp_path)
     server = apache(pages={"a.html": "x" * 1000, "b.html": "y" * 500}, workers=12)
     done = loadtop(
-        "--engine", "locust", "-t", "1", "-c", "6", "--workers", "2", "-k", "-H", "X-Test: yes", "--json", "-",
+        "--engine", "locust", "-t", "2", "-c", "6", "--workers", "2", "-k", "-H", "X-Test: yes", "--json", "-",
         "--fail-if", "rps<1",
         server.url + "a.html", server.url + "b.html", server.url + "none.html",
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_our_plan_on_this_machine(
         (("report", "--text"), "(not classified)"),
         (("report", "--markdown"), "(not classified)"),
         (("report", "--ab"), f"Failed requests:        {load['failed']}\nHTML"),
-        (("compare", recording), f"{load['requests']} requests"),
+        (("compare", recording), f"{load['requests']:,} requests"),
     ):
         assert main([*words, recording]) == 0
         assert expected in capsys.readouterr().out

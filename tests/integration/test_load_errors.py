@@ -167,4 +167,4 @@ async def test_too_many_connections_for_the_limit() -> None:
     run = await run_load(plan("http://127.0.0.1:1/", requests=10**9, concurrency=200_000))
     limit = run.last.generator.files_limit if run.last.generator else None
     assert run.last.state is LoadState.FAILED
-    assert f"limit of {limit}" in str(run.last.message) or "connection refused" in str(run.last.message)
+    assert f"limit of {limit:,}" in str(run.last.message) or "connection refused" in str(run.last.message)
