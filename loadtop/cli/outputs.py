@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from loadtop.reports.tables import Table
 
 
-def print_report(result: "RunResult", options: Options, out: TextIO) -> None:
-    from loadtop.reports import ab, text
+def print_report(result: "RunResult", options: Options, out: TextIO, *, short: bool = False) -> None:
+    from loadtop.reports import ab, requests, text
 
     if options.html_table is not None:
         report = ab.ab_table(result, *options.html_table)
     elif options.ab:
         report = ab.ab_report(result, percentiles=not options.no_percentiles, spread=not options.no_spread)
     else:
-        report = text.report(result)
+        report = text.report(result, requests.SHORT) if short else text.report(result)
     print(report, end="", file=out, flush=True)
 
 

@@ -46,7 +46,7 @@ async def _run(options: Options) -> int:
     test = LiveTest(options, title, url, program=program)
 
     def write(result: "RunResult") -> None:
-        test.write(result, result.summary, lambda out: print_report(result, options, out))
+        test.write(result, result.summary, lambda out: print_report(result, options, out, short=True))
         write_ab_files(result, request_logs, options)
 
     display = partial(show, program=program)

@@ -8,7 +8,7 @@ from loadtop.generator.notable import MOST_KINDS, MOST_SLOW
 from loadtop.i18n import Translatable, figure, pad, plain, rendered, tr
 from loadtop.model import LoadSample, RequestRecord, Requests
 
-SHORT = 5  # slow requests in the report that is printed
+SHORT = 5  # slow requests in the report at the end of a test
 PHASES: tuple[Translatable, ...] = ("connect", "sending", "waiting", "receiving")
 NONE = Requests()
 
@@ -54,21 +54,21 @@ def heads_of(record: RequestRecord) -> Iterator[str]:
         yield from (f"{sign} {plain(text)}" for text in head.splitlines())
 
 
-def lines(load: LoadSample | None) -> Iterator[str]:
-    """The part of the printed report, short."""
+def lines(load: LoadSample | None, most: int = MOST_SLOW) -> Iterator[str]:
+    """The part of the printed report, with ``most`` slow requests."""
     found = noted(load)
     if found.slowest:
         yield tr("Slowest requests in ms (started, UTC)")
         heads = "".join(pad(tr(name), 10, right=True) for name in ("total", *PHASES))
         yield f"  {'':12}{heads}  {tr('status')}"
         one = len({called(each) for each in found.slowest}) == 1
-        for record in found.slowest[:SHORT]:
+        for record in found.slowest[:most]:
             total, *phases = times_of(record)
             times = f"{total:>9}{''.join(f'{time:>10}' for time in phases)}"
             yield f"  {clock_of(record):12} {times}  {record.status or '-'}"
             if not one:
                 yield f"    {called(record)}"
-            if record is found.slowest[0]:
+            if record is found.slowest[0] or most == MOST_SLOW:
                 yield from (f"      {text}" for text in heads_of(record))
     if found.failures:
         yield tr("First failures (started, UTC)")

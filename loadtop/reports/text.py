@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.diagnosis.finding import Dependency, Evidence
+from loadtop.generator.notable import MOST_SLOW
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports import profile, requests
@@ -22,8 +23,8 @@ PARTS: tuple[Translatable, ...] = ("connect", "processing", "waiting")  # of a r
 TIMES: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
 
 
-def report(result: RunResult) -> str:
-    """The whole report, lines of at most about 78 columns, with a line end."""
+def report(result: RunResult, slow_requests: int = MOST_SLOW) -> str:
+    """The whole report, with so many slow requests. Lines of at most about 78 columns, with a line end."""
     summary = result.summary
     lines = _verdict(result)
     for each in result.profiles:
@@ -34,7 +35,7 @@ def report(result: RunResult) -> str:
         lines += ["", *_steps(summary["steps"])]
     if summary["breakdown"] is not None and summary["breakdown"]["parts"] is not None:
         lines += ["", *_breakdown(summary["breakdown"])]
-    if found := list(requests.lines(result.last_load)):
+    if found := list(requests.lines(result.last_load, slow_requests)):
         lines += ["", *found]
     for host in summary["hosts"]:
         lines += ["", *_host(host)]

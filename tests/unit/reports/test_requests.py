@@ -21,8 +21,10 @@ def load() -> LoadSample:
 
 
 def test_the_report_is_short_and_names_the_url_once_if_it_is_always_the_same(load: LoadSample) -> None:
-    lines = list(requests.lines(replace(load, noted=Requests((SLOW,) * 20, ()))))
+    many = replace(load, noted=Requests((SLOW,) * 20, ()))
+    lines = list(requests.lines(many, requests.SHORT))
     assert len(lines) == 2 + requests.SHORT
+    assert len(list(requests.lines(many))) == 2 + 20
     assert lines[2].split() == ["08:00:00.125", "1,203", "0.10", "0", "1,200", "3.3", "200"]
     other = replace(SLOW, url="http://web1/other")
     assert len(list(requests.lines(replace(load, noted=Requests((SLOW, other), ()))))) == 2 + 2 * 2
