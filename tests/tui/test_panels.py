@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loadtop.model import Failures, LoadState
+from loadtop.model import Failures, LoadState, Role
+from loadtop.rates.records import GroupRates
 from loadtop.servers.nginx.kind import NGINX_CONNECTIONS
 from tests.tui.scenes import BUSY, HEADROOM, Story
 from tests.tui.stage import Stage, columns_end_together, speaking, text_of
@@ -15,7 +16,7 @@ from tests.tui.stories import view_after, view_of, with_load
 from tui.drawing.appearance import UNICODE, Appearance, Glyphs
 from tui.drawing.line import length
 from tui.drawing.verdicts import sentence
-from tui.panels.apache import counted, legend, slots
+from tui.panels.apache import ApachePanel, counted, legend, slots
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel, WorkersPanel
 from tui.panels.php_fpm import FpmPanel
@@ -27,6 +28,10 @@ from tui.state.view import History, Phase, View
 StageWith = Callable[[Glyphs], Stage]
 BOARDS = st.text(alphabet="WRKDCLGSI_.x", min_size=1, max_size=600)
 BROKEN = Failures(length=8270, timeout=12)
+
+
+def pool(group: str, role: Role) -> GroupRates:
+    return GroupRates(group, role, 4, 0, 0, 4, 1.0, 9000, None)
 
 
 @given(st.integers(24, 120), st.sampled_from(["swap", "two-hosts", "headroom"]))
@@ -203,6 +208,25 @@ def test_what_is_not_there_has_no_panel(panel: str, stage_with: StageWith) -> No
     assert panel not in stage.cockpit.panel_names
     assert "php-fpm" not in text
     assert "workers of" not in text
+
+
+@pytest.mark.parametrize(
+    ("groups", "wanted"),
+    [
+        ((), True),  # it says how to enable a status page
+        ((pool("uwsgi", Role.APPLICATION),), False),
+        ((pool("haproxy", Role.PROXY),), False),
+        ((pool("redis", Role.CACHE),), True),
+        ((pool("uwsgi", Role.APPLICATION), pool("httpd", Role.WEB)), True),
+    ],
+)
+def test_the_panel_of_apache_gives_way_to_other_servers(
+    appearance: Appearance, groups: tuple[GroupRates, ...], wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = view_of("headroom")
+    assert view.past.rates is not None
+    monkeypatch.setattr(view.past, "rates", replace(view.past.rates, groups=groups, servers={}))
+    assert ApachePanel(appearance).wanted(view) is wanted
 
 
 def test_workers_in_trouble_come_first_where_not_all_have_room(stage_with: StageWith) -> None:

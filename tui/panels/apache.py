@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from loadtop.i18n import Translatable, tr
+from loadtop.model import SERVING
 from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE, mean_duration_ms
 from loadtop.servers.apache.record import GROUP, ApacheStatus
@@ -75,9 +76,9 @@ class ApachePanel(ServerPanel[ApacheStatus]):
     CURVES = (Curve("apache.full", fullest(APACHE), "slots in use, 0 to {most}"),)
 
     def wanted(self, view: View) -> bool:
-        """Also where no web server is seen: the panel says how to enable a status page."""
+        """Also where no server of requests is seen: the panel says how to enable a status page."""
         rates = view.past.rates
-        others = () if rates is None else [group for group in rates.of_role(self.KIND.role) if group.group != GROUP]
+        others = rates is not None and any(group.group != GROUP for group in rates.of_role(*SERVING))
         return not others or super().wanted(view)
 
     def records(self, view: View) -> Sequence[ServerRates[ApacheStatus]]:
