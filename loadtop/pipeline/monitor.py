@@ -18,7 +18,7 @@ from loadtop.pipeline.snapshot import Pipeline, Snapshot
 GRACE = 0.15  # share of the interval from the sampling of machines to the frame, so that samples are fresh
 ENDED_S = 0.05  # seconds that a restarted load may take to report its end
 MOST_MARKS, LONGEST_MARK = 100, 400  # marks that one frame takes, and characters of each
-MOST_PROFILED = 20  # processes, the busiest ones, that a profiler is told of
+MOST_PROFILED = 20  # busiest processes that are passed to a profiler
 PATIENCE_S = 1.0  # seconds to wait for a load to stop, or for a machine's sample
 
 

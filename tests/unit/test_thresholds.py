@@ -141,7 +141,7 @@ class TestProcessors:
             (180.0, 10.0, 16.0, 1, 8, True),
             (180.0, 62.0, None, 50, 8, False),  # a wait that was not measured is four times the CPU time there
             (180.0, 63.0, None, 50, 8, True),
-            (180.0, 250.0, None, 50, None, False),  # or the CPU time, where nobody is known to wait
+            (180.0, 250.0, None, 50, None, False),  # or the CPU time, where no wait was measured
             (180.0, 251.0, None, 50, None, True),
         ],
     )
