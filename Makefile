@@ -2,6 +2,7 @@
 PYTHON_BIN := .venv/bin
 PYTEST_ARGS ?=
 LAB_REPEATS ?= 1
+LAB_BESIDE ?=
 LAB_CALM_S ?= 3600
 SECONDS ?= 60
 COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
@@ -42,11 +43,11 @@ test-locust: setup servers engines ## tests that need Locust
 lab-short: setup servers engines ## the short scenarios of the lab; needs root on Linux
 	@$(PYTHON_BIN)/python -m pytest tests/lab $(PYTEST_ARGS)
 
-lab: setup servers engines ## drive real servers into known limits (LAB_REPEATS=3 repeats all); needs root on Linux
-	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
+lab: setup servers engines ## drive real servers into known limits (LAB_REPEATS=3, LAB_BESIDE=noise or servers); needs root on Linux
+	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) LOADTOP_LAB_BESIDE=$(LAB_BESIDE) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
 
 lab-calm: setup servers ## four servers at moderate load for LAB_CALM_S seconds in total (3600): no limit may be named; needs root on Linux
-	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
+	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) LOADTOP_LAB_BESIDE=$(LAB_BESIDE) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
 test-engines: setup servers engines ## tests that need JMeter, which Maven downloads
 	@scripts/install-servers.sh jmeter jmeter-http maven unzip

@@ -4,10 +4,12 @@ a line says so."""
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.lab.beside import beside
 from tests.lab.counters import Change, read_counters
 from tests.lab.table import HEADING, Report, Result, confusion
 from tests.loads.engines import LOCUST
@@ -51,8 +53,14 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     return [*lines, f"left out: {count} lab tests, which `sudo make lab` runs (on Linux)"] if count else lines
 
 
+@pytest.fixture(scope="session")
+def _beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with beside(tmp_path_factory.mktemp("beside")):
+        yield
+
+
 @pytest.fixture
-def lab() -> None:
+def lab(_beside: None) -> None:
     """Fails where the lab cannot work, and waits for other work on this machine to end."""
     if not _lab_possible:
         pytest.fail("the lab needs root on Linux: it makes control groups and swap (sudo make lab)", pytrace=False)
