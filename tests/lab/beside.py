@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from tests.lab.case import Bench
@@ -24,7 +24,7 @@ while True:
 
 
 @contextlib.contextmanager
-def beside(directory: Path) -> Iterator[None]:
+def beside(directory: Path) -> Generator[None]:
     with contextlib.ExitStack() as stack:
         if BESIDE == "noise":
             for core in os.sched_getaffinity(0):

@@ -4,7 +4,7 @@ a line says so."""
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 
 @pytest.fixture(scope="session")
-def _beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _beside(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     with beside(tmp_path_factory.mktemp("beside")):
         yield
 
