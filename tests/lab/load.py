@@ -16,7 +16,7 @@ import pytest
 from tests.lab.keeping import keep_small
 from tests.servers.program import find_program
 
-VERDICT = re.compile(r"  ([A-Z][A-Z-]+)(?: (?:(?!  ).)*)?$")  # the last field: the limit, what it is and where
+VERDICT = re.compile(r"^ +[\d,.]+ s  .*  ([A-Z][A-Z-]+)(?: (?:(?!  ).)*)?$")  # an interval's last field: the limit
 RATE = re.compile(r"^Requests per second: +([\d.]+)", re.MULTILINE)
 GRACE_S = 30.0
 

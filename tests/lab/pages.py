@@ -20,13 +20,13 @@ echo strlen($text);
 """12 MB for about 0.1 s, touched three times: what swapping is made of."""
 
 LOCKED = """<?php
-$lock = fopen(__DIR__ . '/lock' . random_int(1, LOCKS), 'c');
+$lock = fopen(__DIR__ . '/lock' . getmypid() % LOCKS, 'c');
 flock($lock, KIND);
 usleep(20000);
 flock($lock, LOCK_UN);
 echo 'was alone';
 """
-"""Holds one of LOCKS locks for 20 ms; with KIND = LOCK_SH no one waits for anybody."""
+"""Holds one of LOCKS locks, by turns of the workers, for 20 ms; with KIND = LOCK_SH no one waits for anybody."""
 
 
 def locked(locks: int, *, exclusive: bool) -> str:
