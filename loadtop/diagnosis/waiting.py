@@ -84,7 +84,8 @@ class Waiting:
             ("load.in_flight", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
         ]
         if flat is not None:
-            evidence.append(("load.rps", rps, GAIN * flat[1], "/s", f"loadtop: no growth over c={flat[0]}", True))
+            here, fewer, best = flat
+            evidence.append(("load.rps", here, GAIN * best, "/s", f"loadtop: no growth over c={fewer}", True))
         return Assessment(
             over=free and felt and (most or every or stuck),
             held=felt and (every or stuck or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),
@@ -93,17 +94,19 @@ class Waiting:
             confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),
         )
 
-    def _flat(self, load: LoadSample, rps: float) -> tuple[int, float] | None:
-        """A clearly smaller number of connections that was served as fast, and how fast; and remember this one."""
+    def _flat(self, load: LoadSample, rps: float) -> tuple[float, int, float] | None:
+        """Remember how fast this number of connections is served. If a clearly smaller one was served as fast: the mean
+        requests/s now, that number, and its mean requests/s. Means, as few requests per interval vary by chance."""
         level = load.concurrency
         if level is None or load.rate is not None:
             return None
         count, mean = self._levels.get(level, (0, 0.0))
+        here = mean + (rps - mean) / (count + 1)
         if level in self._levels or len(self._levels) < LEVELS:
-            self._levels[level] = (count + 1, mean + (rps - mean) / (count + 1))
-        smaller = [(n, mean) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
-        best = max(smaller, key=lambda known: known[1], default=None)
-        return best if best is not None and rps < GAIN * best[1] else None
+            self._levels[level] = (count + 1, here)
+        smaller = [(mean, n) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
+        best, fewer = max(smaller, default=(0.0, 0))
+        return (here, fewer, best) if here < GAIN * best else None
 
 
 def _is_calm(host: HostView) -> bool:
