@@ -68,7 +68,7 @@ class ServerCollector(Generic[R]):
         self.find = find and not urls
         self.active = find or bool(urls)
         self.unfound: ReadError = AbsentError(
-            "has not looked for {program} yet", program=self.kind.group, cause=Cause.PENDING
+            "loadtop has not looked for {program} yet", program=self.kind.group, cause=Cause.PENDING
         )
         self.search = Search(self.kind.name, self.running, self.search_pages, self.search_again_s)
         self.given = tuple(self.status_url(url) for url in urls)

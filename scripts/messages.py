@@ -36,7 +36,7 @@ def page() -> str:
     parts.append("## Verdicts\n\n| verdict | cockpit | report |\n|---|---|---|")
     for name in VERDICT_NAMES:
         verdict = verdict_named(name)
-        parts.append(f"| `{name}` | {verdict.title} {verdict.headline} | {verdict.sentence} |")
+        parts.append(f"| `{name}` | {verdict.title.upper()} {verdict.headline} | {verdict.sentence} |")
     shown: set[str] = set()
     found = {path.relative_to(ROOT).as_posix(): texts for path, texts in texts_by_file().items()}
     for title, places in SECTIONS.items():

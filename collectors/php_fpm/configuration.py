@@ -61,7 +61,7 @@ async def pools_of(machine: Machine, masters: Iterable[int]) -> tuple[tuple[Pool
             problem = problem or FOREIGN.message
             continue
         if view.own_network:
-            problem = problem or Message("one runs in a container with its own network")
+            problem = problem or Message("a pool runs in a container with its own network")
             continue
         path = file_of(" ".join(view.command))
         files |= dict.fromkeys((view.root, name) for name in ((path,) if path else LAYOUTS))

@@ -68,7 +68,7 @@ class Condition:
         hold = None if match["hold"] is None else float(match["hold"])
         if match["metric"] == "bottleneck":
             if match["baseline"]:
-                raise ConditionError(f"'{text}': a verdict cannot be compared with that of the baseline; name it")
+                raise ConditionError(f"'{text}': a verdict cannot be compared with the baseline's; name the verdict")
             name = match["value"] + (match["unit"] or "")  # the last letter of a name can look like a unit
             if name not in VERDICT_NAMES:
                 raise ConditionError(f"unknown verdict '{name}'{_near(name, VERDICT_NAMES)}")
@@ -229,7 +229,7 @@ def _beyond(match: re.Match[str], metric: str) -> Beyond:
     """The limit of a rule about a baseline. Of shares, percent are percentage points."""
     text, operator, unit = match[0].strip(), match["operator"], match["unit"] or ""
     if match["hold"] is not None:
-        raise ConditionError(f"'{text}': a rule about a baseline is about the whole test; leave out 'for'")
+        raise ConditionError(f"'{text}': a rule with a baseline applies to the whole test; leave out 'for'")
     worse = {">": "+", ">=": "+", "<": "-", "<=": "-"}.get(operator)
     if worse is None:
         raise ConditionError(f"'{text}': compare with a baseline by > or <, for example {metric}>baseline+10%")

@@ -38,7 +38,7 @@ def confirm_public_targets(loads: Iterable[Options], *, yes: bool) -> int | None
         question = tr("Load it with up to {connections} connections? [y/N]", connections=connections)
         print(question, end=" ", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise DeclinedError(tr("not started: no load was sent"))
+            raise DeclinedError(tr("not started: no request was sent"))
     return max(MANY_CONNECTIONS, connections)
 
 

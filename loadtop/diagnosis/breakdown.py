@@ -50,7 +50,7 @@ TITLES: dict[str, Translatable] = {
     Part.MEMORY: "memory stall",
     Part.DISK: "disk",
     Part.LOCK: "lock",
-    Part.DEPENDENCY: "asks",
+    Part.DEPENDENCY: "calls to",
     Part.TRANSFER: "transfer",
 }
 

@@ -248,7 +248,7 @@ def _busiest(rates: HostRates) -> ProcessRates | None:
 CPU_CORE = Verdict(
     name="cpu-core",
     letter="1",
-    title="ONE CORE",
+    title="one core",
     sentence="One core is the limit",
     headline="is the limit, others are idle",
     family=Family.PROCESSOR,
@@ -304,7 +304,7 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
 STEAL = Verdict(
     name="steal",
     letter="T",
-    title="STEAL",
+    title="steal",
     sentence="The hypervisor is the limit",
     headline="the hypervisor takes CPU time",
     clause=True,
@@ -312,7 +312,7 @@ STEAL = Verdict(
     whole_machine=True,
     explains=("cpu", "cpu-core", Family.POOL),
     of_host=_assess_steal,
-    titles={"cpu.steal_pct": "stolen", "cpu.wanted_pct": "used or stolen"},
+    titles={"cpu.steal_pct": "CPU stolen", "cpu.wanted_pct": "CPU used or stolen"},
 )
 
 
@@ -355,7 +355,7 @@ def _quota_advice(group: CgroupLimits, share: float) -> Message:
 THROTTLED = Verdict(
     name="throttled",
     letter="R",
-    title="THROTTLED",
+    title="throttled",
     sentence="The CPU quota is the limit",
     headline="a CPU quota is the limit",
     clause=True,

@@ -248,7 +248,7 @@ def _advice(
 DEPENDENCY = Verdict(
     name="dependency",
     letter="Y",
-    title="DEPENDENCY",
+    title="dependency",
     sentence="A service that the server depends on is the limit",
     headline="is the limit",
     family=Family.POOL,

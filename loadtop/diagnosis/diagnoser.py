@@ -20,7 +20,7 @@ from loadtop.i18n import Message
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import HostView, Measured
 
-HEADROOM = Verdict(NONE, "·", "HEADROOM", "no limit reached", "No limit was reached", Family.NOTHING, clause=True)
+HEADROOM = Verdict(NONE, "·", "headroom", "no limit reached", "No limit was reached", Family.NOTHING, clause=True)
 
 MACHINE_VERDICTS = (
     GENERATOR,

@@ -85,7 +85,7 @@ def _advice(disk: DiskRates, blocked: int, in_flight: int | None) -> Message:
 DISK = Verdict(
     name="disk",
     letter="D",
-    title="DISK",
+    title="disk",
     sentence="A disk is the limit",
     headline="is the limit",
     family=Family.STORAGE,

@@ -44,7 +44,7 @@ def _assess(measured: Measured) -> Assessment | None:
         classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
         shares = {each: rates.broken.get(each, 0.0) for each in classes}
         evidence = tuple((f"load.{each}_pct", shares[each], BROKEN_PCT, "%", "loadtop, calibrated") for each in classes)
-        advice = sentences(Message(SAID[classes[0]], share=shares[classes[0]]), Message("Fix that first."))
+        advice = sentences(Message(SAID[classes[0]], share=shares[classes[0]]), Message("Fix this first."))
     said = () if load is None or not load.message else (load.message,)
     failed = broken / 100.0 * (rates.rps or 0.0) * rates.seconds
     return Assessment(
@@ -69,7 +69,7 @@ def _mostly_wrong(load: LoadSample) -> bool:
 ERRORS = Verdict(
     name="errors",
     letter="E",
-    title="ERRORS",
+    title="errors",
     sentence="Requests fail",
     headline="requests fail: the figures measure failures",
     clause=True,

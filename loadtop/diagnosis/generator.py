@@ -75,7 +75,7 @@ def _server_waits_too(measured: Measured) -> bool:
 
 
 def _advice(measured: Measured, workers: int, stopped: float, wait: float | None) -> Message:
-    template = "Use --workers {workers} or another machine: the load generator is at its limit, the server may not be."
+    template = "Use --workers {workers} or another machine: the load generator is at its limit; the server may not be."
     engine = "builtin" if measured.load is None else measured.load.engine
     if stopped > PERIODS_PCT:
         template = (
@@ -89,7 +89,7 @@ def _advice(measured: Measured, workers: int, stopped: float, wait: float | None
         )
     elif engine != "builtin":
         template = (
-            "Give {engine} more threads or processes, or use another machine: the load generator is at its limit, "
+            "Give {engine} more threads or processes, or use another machine: the load generator is at its limit; "
             "the server may not be."
         )
     return Message(template, share=stopped, engine=engine, workers=workers + 1, wait=wait)
@@ -136,7 +136,7 @@ def _is_felt(measured: Measured, host: HostView, rates: HostRates) -> bool:
 GENERATOR = Verdict(
     name="generator",
     letter="G",
-    title="GENERATOR",
+    title="generator",
     sentence="The load generator is the limit",
     headline="the load generator is the limit, not the server",
     clause=True,
@@ -195,7 +195,7 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
 CLIENT_PORTS = Verdict(
     name="client-ports",
     letter="P",
-    title="CLIENT PORTS",
+    title="client ports",
     sentence="The generator's ports are the limit",
     headline="the generator runs out of ports",
     clause=True,
@@ -258,7 +258,7 @@ def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Me
 CLIENT_FILES = Verdict(
     name="client-files",
     letter="F",
-    title="CLIENT FILES",
+    title="client files",
     sentence="The generator's file descriptors are the limit",
     headline="the generator runs out of file descriptors",
     clause=True,

@@ -60,7 +60,7 @@ def _advice(lock: FileLock, waiting: int, working: int) -> Message:
 LOCK = Verdict(
     name="lock",
     letter="K",
-    title="FILE LOCK",
+    title="file lock",
     sentence="A file lock is the limit",
     headline="is the limit",
     family=Family.POOL,

@@ -64,7 +64,7 @@ def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
 SWAP = Verdict(
     name="swap",
     letter="S",
-    title="SWAP",
+    title="swap",
     sentence="Swapping is the limit",
     headline="is the limit",
     family=Family.MEMORY,
@@ -118,7 +118,7 @@ def _advice(host: HostView, group: CgroupLimits | None) -> Message:
 MEMORY = Verdict(
     name="memory",
     letter="M",
-    title="MEMORY",
+    title="memory",
     sentence="Memory is the limit",
     headline="is the limit",
     family=Family.MEMORY,

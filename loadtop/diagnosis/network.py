@@ -81,7 +81,7 @@ def _advice(line: NetworkRates, carried: float) -> Message:
 NETWORK = Verdict(
     name="network",
     letter="N",
-    title="NETWORK",
+    title="network",
     sentence="The network link is the limit",
     headline="the link is the limit",
     clause=True,
@@ -141,14 +141,14 @@ def _queue_advice(measured: Measured, own: Listener | None) -> Message:
 LISTEN_QUEUE = Verdict(
     name="listen-queue",
     letter="L",
-    title="LISTEN QUEUE",
+    title="listen queue",
     sentence="The accept queue is the limit",
     headline="overflows",
     family=Family.POOL,
     explains=("waiting",),
     of_host=_assess_queue,
     titles={
-        "tcp.listen_overflows_s": "queue overflows",
+        "tcp.listen_overflows_s": "accept queue overflows",
         "tcp.listen_drops_s": "connections dropped",
         "tcp.accept_queue": "accept queue",
     },

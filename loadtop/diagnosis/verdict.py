@@ -72,12 +72,13 @@ def agreement(*votes: bool | None) -> float:
 class Verdict:
     """One limit that loadtop can name.
 
-    ``name`` is a promise to scripts; ``letter`` stands for it on the time strip; ``title`` and ``headline`` are the
-    words of the cockpit, ``sentence`` those of the reports. ``explains`` holds names and families of verdicts that are
-    symptoms of this one. ``role`` is that of the server whose pool it is: a pool explains those nearer to the client.
-    ``of_load``, ``of_host`` and, on a host that only generates load, ``of_generator`` assess one interval; ``headroom``
-    says what is free. ``intervals`` of the newest three must be over the threshold. ``doubtful``: the limit is not the
-    server's, or cannot be seen. ``clause``: the headline says all by itself. ``titles`` name evidence without a metric.
+    Scripts rely on ``name``; ``letter`` marks it on the timeline. ``title`` (a badge shows it in capitals) and
+    ``headline`` are the words of the cockpit, ``sentence`` is that of the reports. ``explains`` holds names and
+    families of verdicts that are symptoms of this one. ``role`` is the role of the server that owns the pool: a pool
+    explains the pools nearer to the client. ``of_load``, ``of_host`` and, on a host that only generates load,
+    ``of_generator`` assess one interval; ``headroom`` returns how much is free. ``intervals`` of the newest three
+    must exceed the threshold. ``doubtful``: the limit is not the server's, or not visible. ``clause``: the headline
+    is a complete clause. ``titles`` name evidence without a metric.
     ``whole_machine``: what it measures is the same in every container of a machine.
     """
 

@@ -148,14 +148,14 @@ def _advice(measured: Measured, flying: float, served: float, rps: float) -> Mes
 WAITING = Verdict(
     name="waiting",
     letter="W",
-    title="WAITING",
+    title="waiting",
     sentence="Something outside the watched hosts is the limit",
     headline="for something outside the watched hosts",
     family=Family.POOL,
     intervals=3,
     doubtful=True,
     titles={
-        "load.waiting_pct": "requests in flight that wait",
+        "load.waiting_pct": "requests in flight and waiting",
         "load.p10_ms": "fastest 10 % of requests take",
         "load.p20_ms": "fastest 20 % of requests take",
         "load.min_ms": "fastest request takes",

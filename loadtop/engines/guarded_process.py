@@ -112,7 +112,7 @@ class GuardedProcess:
             if "exit" in event or self.problem:
                 self._ended.set()
         if not self.ended:
-            self.problem = self.problem or Message("the process that supervises it ended unexpectedly")
+            self.problem = self.problem or Message("its supervisor process ended unexpectedly")
             if self.pid is not None:
                 with contextlib.suppress(OSError):
                     os.killpg(self.pid, signal.SIGKILL)

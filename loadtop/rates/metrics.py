@@ -80,7 +80,7 @@ MACHINE_METRICS = (
     Metric("pressure.memory_full_pct", "full memory stall", "%", "lower", _rates("pressure", "memory_full")),
     Metric("pressure.io_some_pct", "I/O stall", "%", "lower", _rates("pressure", "io_some")),
     Metric("pressure.io_full_pct", "full I/O stall", "%", "lower", _rates("pressure", "io_full")),
-    Metric("tcp.listen_overflows_s", "listen overflows", "/s", "lower", _rates("tcp", "listen_overflows")),
+    Metric("tcp.listen_overflows_s", "accept queue overflows", "/s", "lower", _rates("tcp", "listen_overflows")),
     Metric("tcp.retransmits_s", "retransmits", "/s", "lower", _rates("tcp", "retransmits")),
     Metric("tcp.time_wait", "TIME_WAIT", "sockets", "lower", _rates("tcp", "time_wait")),
 )

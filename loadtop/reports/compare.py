@@ -84,7 +84,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
         if _is_same_limit(comparison.runs[0], run):
             yield f"   {tr('the same limit')}: {then}"
         else:
-            yield f"   {tr('another limit')}: {tr('{first}, then {then}', first=first, then=then)}"
+            yield f"   {tr('limit: {first} in A, {then} in {run}', first=first, then=then, run=letter(number))}"
 
 
 def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:

@@ -140,7 +140,7 @@ def _resources(sample: HostSample) -> Iterator[_Seen]:
         yield "memory", f"{sample.memory.total_kb // 1024} MB", lack
     if sample.swap is not None:
         total = sample.swap.total_kb
-        yield "swap", f"{total // 1024} MB" if total else Message("there is none"), Lack()
+        yield "swap", f"{total // 1024} MB" if total else Message("none"), Lack()
     if sample.paging is not None:
         yield "paging", listed((Message("swap traffic"), Message("major faults"))), Lack()
     if sample.pressure is not None:

@@ -128,9 +128,7 @@ def tables(result: RunResult) -> Iterator[Table]:
         *_of_requests(result.last_load),
         _of_limits(result.held),
         _of_evidence(result.main.finding.evidence),
-        Table(
-            "Hottest functions", ("function", "share", "machine", "tool"), profile.rows(result.profiles), numbers=False
-        ),
+        Table("Hottest functions", ("function", "share", "host", "tool"), profile.rows(result.profiles), numbers=False),
         _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
         Table("Settings", ("of", "setting", "value"), settings, numbers=False),
@@ -161,7 +159,7 @@ def _of_breakdown(found: Json | None) -> Table:
 
 
 def part_title(part: Json) -> str:
-    """A part of the breakdown in words: ``asks http 10.0.0.5:80 (41 times)``, ``apache on CPU``."""
+    """A part of the breakdown in words: ``calls to http 10.0.0.5:80 (41 times)``, ``apache on CPU``."""
     exchanges = part.get("exchanges")
     if exchanges is None:
         return place_title(part)
@@ -225,7 +223,7 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds: tuple[tuple[Translatable, Json], ...] = (
             ("response time", load["latency_ms"]),
-            ("from the intended start", load["corrected_latency_ms"]),
+            ("from due time", load["corrected_latency_ms"]),
         )
         rows = [(tr(title), *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
         yield Table("Response times in ms", ("", *(name.replace("_", ".") for name in names)), rows)
@@ -258,7 +256,7 @@ def _of_limits(held: Sequence[Held]) -> Table:
         )
         for each in held
     ]
-    return Table("Limits", ("load", "limit", "held"), rows if len(rows) > 1 else (), numbers=False)
+    return Table("Limits", ("load", "limit", "duration"), rows if len(rows) > 1 else (), numbers=False)
 
 
 def _of_evidence(evidence: Iterable[Evidence]) -> Table:
@@ -267,7 +265,7 @@ def _of_evidence(evidence: Iterable[Evidence]) -> Table:
         value, threshold = (f"{figure(number)} {item.unit}".strip() for number in (item.value, item.threshold))
         counts = tr("below {threshold}" if item.below else "above {threshold}", threshold=threshold)
         rows.append((plain(evidence_title(item.metric)), item.host, value, counts, item.source))
-    return Table("Evidence", ("measured", "machine", "value", "counts", "source"), rows, numbers=False)
+    return Table("Evidence", ("measured", "host", "value", "threshold", "source"), rows, numbers=False)
 
 
 def _of_workers(load: Json | None) -> Table:
@@ -281,7 +279,7 @@ def _of_workers(load: Json | None) -> Table:
         )
         for each in (load or {}).get("workers") or ()
     ]
-    return Table("Workers of the engine", ("mean (least to greatest)", "users", "% of a core", "MB"), rows)
+    return Table("Workers of the engine", ("mean (min to max)", "users", "% of a core", "MB"), rows)
 
 
 def _of_machines(hosts: Iterable[Json]) -> Table:
@@ -293,7 +291,7 @@ def _of_machines(hosts: Iterable[Json]) -> Table:
         for title, value in _of_machine(host)
         if value != "-"
     ]
-    return Table("Machines", ("machine", "measured", "mean (least to greatest)"), rows, numbers=False)
+    return Table("Hosts", ("host", "measured", "mean (min to max)"), rows, numbers=False)
 
 
 def _of_machine(host: Json) -> Iterator[tuple[Translatable, str]]:
@@ -306,7 +304,7 @@ def _of_machine(host: Json) -> Iterator[tuple[Translatable, str]]:
         "% idle": _cell(cpu["idle"]),
         "load 1 min": _cell(host["load1"]),
         "MB available": _cell(host["memory"]["available_kb"], 1024),
-        "% swap used": _cell(swap["used_pct"]),
+        "% swap used": tr("none") if swap["total_kb"] == 0 else _cell(swap["used_pct"]),
         "swap in kB/s": _cell(swap["in_kb_s"]),
         "swap out kB/s": _cell(swap["out_kb_s"]),
     }

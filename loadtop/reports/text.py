@@ -120,7 +120,7 @@ def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> li
         lines.append(_times(tr("total"), total))
         lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
     if load["corrected_latency_ms"] is not None:
-        lines += _percentiles(tr("  from the intended start"), load["corrected_latency_ms"])
+        lines += _percentiles(tr("  from due time"), load["corrected_latency_ms"])
     return lines
 
 
@@ -210,17 +210,12 @@ def _host(host: Json) -> list[str]:
         f"steal {mean(core['steal']):>5}"
         for core in host["cores"]
     )
-    total = host["memory"]["total_kb"]
-    lines.append(
-        tr(
-            "  memory   available {free} of {total} MB   swap used {used} %  in {in_} kB/s  out {out} kB/s",
-            free=_megabytes(host["memory"]["available_kb"]),
-            total=figure(total // 1024 if total else None),
-            used=mean(swap["used_pct"]),
-            in_=mean(swap["in_kb_s"]),
-            out=mean(swap["out_kb_s"]),
-        )
-    )
+    total, swapped = host["memory"]["total_kb"], tr("no swap space")
+    if swap["total_kb"] != 0:
+        text = "swap used {used} %  in {in_} kB/s  out {out} kB/s"
+        swapped = tr(text, used=mean(swap["used_pct"]), in_=mean(swap["in_kb_s"]), out=mean(swap["out_kb_s"]))
+    free, total = _megabytes(host["memory"]["available_kb"]), figure(total // 1024 if total else None)
+    lines.append(tr("  memory   available {free} of {total} MB   {swap}", free=free, total=total, swap=swapped))
     for kind in KINDS:
         lines += kind.rows(host)
     lines += _dependencies(host["dependencies"])
@@ -236,7 +231,7 @@ def _host(host: Json) -> list[str]:
 def _dependencies(peers: Sequence[Json]) -> list[str]:
     """The services that are asked, those with the most pending requests first."""
     template = (
-        "  asks     {service}{address}  pending {questions} on {connections} connections  {exchanges}/s  {ms} ms each"
+        "  calls    {service}{address}  pending {questions} on {connections} connections  {exchanges}/s  {ms} ms each"
     )
     return [
         tr(

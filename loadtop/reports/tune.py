@@ -68,7 +68,7 @@ def curve(tuned: TuneResult) -> list[str]:
     found = list(bars(tuned))
     top = max((bar.rps for bar in found), default=0.0)
     if top <= 0:
-        return [tr("Nothing was served.")]
+        return [tr("No request was served.")]
     fitted = any(bar.law is not None for bar in found)
     law = tr("   (| marks the Universal Scalability Law fitted to the steps)") if fitted else ""
     lines = [f"   c    req/s{law}"]

@@ -103,7 +103,7 @@ def _law(knee: Knee) -> str:
         r2=f"{usl.r2:.2f}",
     )
     if usl.peak is None:
-        return text + tr("no peak, throughput only flattens.")
+        return text + tr("no peak: throughput only levels off.")
     if knee.peak_is_measured:
         return text + tr("peak at {c} connections.", c=f"{usl.peak:.0f}")
     guess = "peak at {c} connections, an extrapolation beyond the measured {most}."

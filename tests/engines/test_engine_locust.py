@@ -73,7 +73,7 @@ def check_page(page: Page, load: dict[str, Any]) -> None:
     (times,) = page.rows("", "min")
     assert times[0] == "response time"
     assert float(times[-1]) == pytest.approx(load["latency_ms"]["max"], rel=0.05)
-    first, second = page.rows("mean (least to greatest)", "users")
+    first, second = page.rows("mean (min to max)", "users")
     assert first[0].startswith("local-1 (")
     assert second[0].startswith("local-2 (")
     assert float(first[3].split()[0]) > 1

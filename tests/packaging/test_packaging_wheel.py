@@ -188,7 +188,7 @@ def test_has_the_topics_of_help(wheel: Path, environment: Path, tmp_path: Path) 
     texts = {topic: (ROOT / "docs" / f"{topic}.md").read_text() for topic in TOPICS}
     assert {topic: files.read(f"loadtop/cli/manual/{topic}.md").decode() for topic in TOPICS} == texts
     (topic, *_) = TOPICS
-    assert run(environment, tmp_path, "help", topic).stdout == texts[topic]
+    assert texts[topic].splitlines()[0].removeprefix("# ") in run(environment, tmp_path, "help", topic).stdout
 
 
 def test_makes_a_load_from_another_directory(environment: Path, tmp_path: Path, server: ThreadingHTTPServer) -> None:

@@ -66,7 +66,7 @@ def of_verdict(view: View, glyphs: Glyphs) -> Iterator[Fact]:
         yield Fact(f"({re.escape(finding.dependency.address)}) ")
     sign = {Role.GOOD_BADGE: glyphs.fine, Role.BAD_BADGE: glyphs.limit}.get(role, glyphs.unsure)
     yield Fact(f"({re.escape(f'{sign} {title}')}) ", role)
-    if finding is not None and title == tr(verdict_named(finding.bottleneck).title):
+    if finding is not None and title == tr(verdict_named(finding.bottleneck).title).upper():
         telling = [
             item
             for item in finding.evidence
@@ -92,11 +92,11 @@ def headline(view: View, finding: Finding | None) -> tuple[str, Role]:
     verdict = verdict_named(finding.bottleneck)
     if finding.bottleneck == NONE:
         if any(view.is_stale(host) for host in view.hosts):
-            return tr("CANNOT TELL"), Role.WARN_BADGE
+            return tr("UNKNOWN"), Role.WARN_BADGE
         if not finding.evidence:
             return tr("MEASURING"), Role.WARN_BADGE
-        return tr(verdict.title), Role.GOOD_BADGE
-    return tr(verdict.title), Role.WARN_BADGE if verdict.doubtful else Role.BAD_BADGE
+        return tr(verdict.title).upper(), Role.GOOD_BADGE
+    return tr(verdict.title).upper(), Role.WARN_BADGE if verdict.doubtful else Role.BAD_BADGE
 
 
 def of_breakdown(view: View, glyphs: Glyphs) -> Iterator[Fact]:

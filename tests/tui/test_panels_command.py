@@ -43,7 +43,7 @@ async def test_keys_go_to_the_command_once_it_is_entered(
             return any(words in line for line in screen_text(app))
 
         await until(lambda: shows("who?"))
-        assert shows("arrows choose, enter types")
+        assert shows("arrows to choose, enter to type")
         await pilot.press("tab", "enter")
         await until(lambda: shows("ctrl+] leaves"))
         await pilot.press("q", "z", "left_square_bracket", "enter")
@@ -51,7 +51,7 @@ async def test_keys_go_to_the_command_once_it_is_entered(
         assert app.is_running
         await until(lambda: shows(f"{app.panels['command'].size.height - 1} "))
         await pilot.press("ctrl+right_square_bracket")
-        await until(lambda: shows("enter types"))
+        await until(lambda: shows("enter to type"))
         await pilot.press("enter", "ctrl+d")
         await asyncio.wait_for(program.wait(), 20)
         await until(lambda: shows("exit code 4"))

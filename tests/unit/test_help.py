@@ -1,5 +1,6 @@
 """``loadtop help``: the texts of the docs, and one line for what there is no help on."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -11,10 +12,18 @@ from loadtop.cli.options.table import TOPICS
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.parametrize(("columns", "most"), [("60", 60), ("300", 100)])
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_is_the_text_in_the_docs(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_is_a_page_of_the_docs_without_markdown(
+    topic: str, columns: str, most: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     assert main(["help", topic]) == 0
-    assert capsys.readouterr().out == (ROOT / "docs" / f"{topic}.md").read_text()
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= most
+    assert not re.search(r"^#|[*][*]|[]][(]|^[|]", shown, re.MULTILINE)
+    for heading in re.findall("^#+ (.+)$", (ROOT / "docs" / f"{topic}.md").read_text(), re.MULTILINE):
+        assert heading in shown
 
 
 def test_every_text_is_a_topic() -> None:

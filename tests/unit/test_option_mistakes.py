@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
         ("--warmup -1", ["--warmup", "0 or more"]),
         ("--warmup nan", ["--warmup", "0 or more"]),
         ("--warmup 1e9", ["--warmup", "below 10 million"]),
-        (" ".join(f"--host h{n}=ssh://h{n}" for n in range(50)), ["51 hosts are too many", "50 at most"]),
+        (" ".join(f"--host h{n}=ssh://h{n}" for n in range(50)), ["too many hosts (51)", "at most 50"]),
         ("--interval -1", ["--interval must be a number of 0.1 or more, got '-1'"]),
         ("--interval 0.01", ["--interval must be a number of 0.1 or more, got '0.01'"]),
         ("--workers many", ["--workers must be a whole number, or auto, got 'many'"]),
@@ -140,7 +140,7 @@ ROOT = Path(__file__).parents[2]
         ("--engine jmeter --workers auto", ["--workers does not work with --engine jmeter"]),
         ("--generator a=local", ["add --engine locust"]),
         ("--engine jmeter -R g1,,g2", ["HOST,HOST"]),
-        ("--engine jmeter -R g1,g1", ["each of them once"]),
+        ("--engine jmeter -R g1,g1", ["each only once"]),
         ("--engine jmeter -R -x", ["-R needs a value"]),
         ("--engine locust -R g1", ["add --engine jmeter"]),
         ("-R g1", ["add --engine jmeter"]),
@@ -162,7 +162,7 @@ ROOT = Path(__file__).parents[2]
         ("tune --finer 51 URL", ["--finer 51 is out of range"]),
         ("tune --most-step-time 1 URL", ["--most-step-time 1 is below --step-time 5"]),
         ("tune -t 5 URL", ["-t 5 is too short"]),
-        ("tune --step-time 0.5 URL", ["steps of 2 s at most are too short: use --step-time 3 or more"]),
+        ("tune --step-time 0.5 URL", ["steps of at most 2 s are too short: use --step-time 3 or more"]),
     ],
 )
 def test_a_mistake_is_reported_in_one_line(

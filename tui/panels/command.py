@@ -59,7 +59,7 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
             return line(Span(tr("cannot run"), Role.BAD))
         if code is not None:
             return line(Span(tr("exit code {code}", code=code), Role.BAD if code else Role.GOOD))
-        return line(Span(tr("enter types" if self.chosen else "arrows choose, enter types"), Role.DIM))
+        return line(Span(tr("enter to type" if self.chosen else "arrows to choose, enter to type"), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:  # noqa: ARG002 (as above)
         if self._program.problem:

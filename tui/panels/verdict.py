@@ -96,9 +96,9 @@ class VerdictPanel(Panel):
             return _State(Role.WARN, tr("STARTING"), words=Span(tr("Waiting for the first figures."), Role.DIM))
         if verdict.bottleneck == NONE and (stale := _stale(view)):
             words = tr("{stale}. Headroom cannot be judged without it.", stale=stale)
-            return _State(Role.WARN, tr("CANNOT TELL"), tr("figures are missing"), words=Span(words))
+            return _State(Role.WARN, tr("UNKNOWN"), tr("figures are missing"), words=Span(words))
         if verdict.bottleneck == NONE and not verdict.evidence:
-            words = tr("too little was measured for a verdict")
+            words = tr("not enough data for a verdict")
             if any(host.rates is None for host in view.hosts):
                 words = tr("measuring (a rate needs two samples)")
             return _State(Role.WARN, tr("MEASURING"), tr("no verdict yet"), words=Span(words))

@@ -34,7 +34,7 @@ class EvidenceScreen(PageScreen):
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):
                 continue
             known = (finding.bottleneck, finding.host) in symptoms
-            standing = tr("a symptom of it") if known else tr("a symptom")
+            standing = tr("a symptom") if known else tr("also a limit")
             lines += [(), *self._finding(finding, view, cells, standing, advised=not known)]
         return lines
 
@@ -52,7 +52,7 @@ class EvidenceScreen(PageScreen):
         for item in finding.evidence:
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:
-            lines.append(line(Span(tr("too little was measured for a verdict"), Role.DIM)))
+            lines.append(line(Span(tr("not enough data for a verdict"), Role.DIM)))
         return lines
 
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:

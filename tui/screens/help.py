@@ -30,7 +30,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("stall (memory)", "share of time tasks waited for memory"),
     ("major faults ", "memory pages read from disk, per second"),
     ("overflows ", "connections refused because the accept queue was full"),
-    ("TIME_WAIT", "closed connections that the kernel still holds"),
+    ("TIME_WAIT", "closed connections that the kernel has not released yet"),
     ("wait%", "share of time a process was ready to run but had no CPU"),
     ("rss, pss", "memory of a process; pss divides shared pages among processes"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),

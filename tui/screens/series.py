@@ -149,7 +149,7 @@ class TuneScreen(PageScreen):
         if over or view.phase is Phase.BROKEN:
             return line(measured)
         if view.load is None or view.snapshot is None or not sweep.intervals:
-            return line(tr("starting") if not done else f"{measured}{tr(', the next one begins')}")
+            return line(tr("starting") if not done else f"{measured}{tr(', the next one starts')}")
         spent = view.snapshot.at - sweep.step_at
         return line(
             f"{measured}{tr(', now ')}", Span(tr("{c} connections", c=view.load.concurrency), Role.VALUE),
@@ -169,10 +169,10 @@ class StepsScreen(TuneScreen):
     def text(self, cells: int) -> Sequence[Line]:
         view = self.view
         if view.load is not None and view.load.rate is not None:
-            words = tr("This table shows steps of connections. See the report for steps of a rate.")
+            words = tr("This table shows steps by connections. See the report for steps by rate.")
             return hanging((), words, cells)
         if view.load is None or view.load.concurrency is None:
-            return hanging((), tr("There are no steps: the load had no fixed numbers of connections."), cells)
+            return hanging((), tr("No steps: the number of connections was not fixed."), cells)
         lines = list(super().text(cells))
         if len(lines) <= HEAD and not view.load.state.ended:
             lines += hanging((), tr("A step appears after {number} intervals.", number=LEAST), cells)

@@ -46,7 +46,7 @@ KEYS = (
     Key("t", "first_page", "t", "steps", "table of load steps, with the knee", 15, of_load=True),
     Key("e", "evidence", "e", "why", "evidence: each value and its limit, over time", 2),
     Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes", 7),
-    Key("w", "requests", "w", "worst", "slowest requests and first failures", 13, of_load=True),
+    Key("w", "requests", "w", "slowest", "slowest requests and first failures", 13, of_load=True),
     Key("P", "profile", "P", "profile", "profile the host: where its CPU time goes", 15),
     Key("m", "mark", "m", "mark", "mark this moment on the timeline", 5),
     Key("p", "picture", "p", "picture", "save the screen as an SVG file in the working directory", 6),

@@ -38,7 +38,7 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
             "No such object",
             "container not found",
         ),
-        Message("no container of that name: list the running ones (docker ps, kubectl get pods)"),
+        Message("no container has that name: list the running ones (docker ps, kubectl get pods)"),
     ),
     (
         ("is not running", "is paused", "is stopped", "state improper", "on running containers", "completed pod"),

@@ -179,7 +179,7 @@ class _Relay:
                 held = b""
                 continue
             if not chunk:
-                raise TransportError("the command to reach it has ended")
+                raise TransportError("the command that reaches the host has ended")
             held += chunk
         writer.write(held[:place])
         rest = held[place + len(end) :]

@@ -20,7 +20,7 @@ class Forwards(RemotePages):
     async def forward(self, address: str, socket: str) -> None:
         status, printed = await run_ssh(self._order("forward", f"{socket}:{address}"))
         if status != 0:
-            raise FetchError("ssh does not forward it: {error}", error=on_one_line(printed)[:160])
+            raise FetchError("ssh cannot forward the connection: {error}", error=on_one_line(printed)[:160])
 
     async def close(self) -> None:
         await super().close()

@@ -25,7 +25,7 @@ class Phase:
 
 
 PHASES = (
-    Phase(LIGHT, 2, 18.0, Message("1/3 Headroom: 2 connections load a cheap page, and no limit is reached.")),
+    Phase(LIGHT, 2, 18.0, Message("1/3 Light load: 2 connections, a cheap page. An idle machine has headroom.")),
     Phase(
         WAIT,
         2 * WORKERS,

@@ -44,7 +44,7 @@ def checked(options: Options) -> Options:
     except PlanError as error:
         raise UsageError(error.message) from None
     if len(options.hosts) > MAX_HOSTS:
-        raise UsageError(f"{len(options.hosts)} hosts are too many: one test can watch {MAX_HOSTS} at most")
+        raise UsageError(f"too many hosts ({len(options.hosts)}): one test can watch at most {MAX_HOSTS}")
     if options.command == "watch" and not options.program:
         given = next((option.name for option in AB_REPORTS.taken_by("watch") if option.given(options)), None)
         if given is not None:
@@ -198,7 +198,7 @@ def _set_bounds(options: Options) -> None:
         raise UsageError(f"--most-step-time {most_step_s:g} is below --step-time {step_s:g}: raise it")
     shortest_s = SHORTEST_STEP * options.interval
     if most_step_s < shortest_s:
-        raise UsageError(f"steps of {most_step_s:g} s at most are too short: use --step-time {shortest_s:g} or more")
+        raise UsageError(f"steps of at most {most_step_s:g} s are too short: use --step-time {shortest_s:g} or more")
     total_s = options.time or table.TUNE_TOTAL_S
     if total_s < 2 * step_s:
         raise UsageError(f"-t {total_s:g} is too short for steps of {step_s:g} s: raise it or lower --step-time")

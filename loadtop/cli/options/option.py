@@ -117,7 +117,7 @@ def generator(text: str) -> tuple[str, str]:
 def jmeter_servers(text: str) -> tuple[str, ...]:
     servers = tuple(text.split(","))
     if len(set(servers)) < len(servers) or not all(_has_port(_JMETER_SERVER.fullmatch(server)) for server in servers):
-        raise UsageError(f"-R '{text}': write HOST,HOST or HOST:PORT,HOST:PORT, each of them once")
+        raise UsageError(f"-R '{text}': write HOST,HOST or HOST:PORT,HOST:PORT, each only once")
     return servers
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 from loadtop import __version__
@@ -155,8 +154,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(options: Options) -> None:
-    """``loadtop help [TOPIC]``: the help of a command, or a text longer than ``--help``: some of ``docs``; or, with
-    ``completion`` and a shell, a script for that shell."""
+    """Run ``loadtop help [TOPIC]``: print the help of a command, a page of ``docs``, or the completion of a shell."""
     topic, *more = options.topic or ["help"]
     if topic == COMPLETION:
         _print_completion(more)
@@ -165,11 +163,11 @@ def main(options: Options) -> None:
         names = " ".join(options.topic)
         raise UsageError(f"no help on '{names}': topics are {', '.join(ALL_TOPICS)}; or name a command, such as tune")
     if topic in TOPICS:
-        installed, checkout = Path(__file__).parents[1] / "manual", Path(__file__).parents[3] / "docs"
-        text = ((installed if installed.is_dir() else checkout) / f"{topic}.md").read_text("utf-8")
+        from loadtop.cli.options.topics import print_topic
+
+        print_topic(topic)
     else:
-        text = parser_of(topic).format_help()
-    print(text, end="", flush=True)
+        print(parser_of(topic).format_help(), end="", flush=True)
 
 
 def _print_completion(shells: Sequence[str]) -> None:
@@ -214,5 +212,5 @@ def _sentence(summary: str) -> str:
 def _overview() -> str:
     lines = [f"  loadtop {command.name:<12}{command.summary}" for command in COMMANDS.values()]
     topics = [f"  loadtop help {topic:<12}{about}" for topic, about in ALL_TOPICS.items()]
-    start = "\n\ncommands to start with (loadtop COMMAND --help lists the options):"
+    start = "\n\nmain commands (loadtop COMMAND --help lists the options):"
     return "\n".join([start, *lines[:START_WITH], "\nmore commands:", *lines[START_WITH:], "\ntopics:", *topics])

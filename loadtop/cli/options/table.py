@@ -24,7 +24,7 @@ COMMANDS = {
              "--headless --json - --fail-if 'p99>500ms' -n 1000 http://web1/")),
         Command("tune", "tune [OPTIONS] URL", "find the best number of connections and of workers", "run",
             ("tune http://127.0.0.1/", "tune -c 64 -t 90 --host web=ssh://web1 http://web1/index.php")),
-        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs: better, worse, or chance?",
+        Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, and tell real changes from chance",
             "compare", ("compare before.loadtop after.loadtop",)),
         Command("watch", "watch [OPTIONS] [-- COMMAND ...]",
             "watch hosts, without load or while a command runs", "run",
@@ -163,8 +163,8 @@ class Options:
         commands=(*LOADS, "experiment"))
 
     first: int = TUNING.option("--from", "N", "start with N connections", COUNT, default=1)
-    finer: int = TUNING.option("--finer", "N", "steps near the knee", types.number(whole=True, least=0),
-        default=TUNE_REFINEMENTS)
+    finer: int = TUNING.option("--finer", "N", "number of extra steps near the knee",
+        types.number(whole=True, least=0), default=TUNE_REFINEMENTS)
     most_step_time: float | None = TUNING.option("--most-step-time", "S",
         "longest step, steady or not (default 4 times --step-time)", POSITIVE)
 
@@ -181,8 +181,8 @@ class Options:
     cookie: list[str] = _replaced("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable",
         repeatable=True)
     auth: str | None = _replaced("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file")
-    traceparent: bool = REQUESTS.option("--traceparent", "", "send a traceparent header with a new trace id each time",
-        refused=BUILTIN_ONLY)
+    traceparent: bool = REQUESTS.option("--traceparent", "",
+        "send a traceparent header with a new trace id in each request", refused=BUILTIN_ONLY)
     any_length: bool = REQUESTS.option("-l --any-length", "", "accept bodies that differ in length")
     timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "time limit of each request", POSITIVE,
         default=30.0)
@@ -215,8 +215,8 @@ class Options:
         refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
-        "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT], also an alias of your ssh "
-        "configuration, or NAME=exec:COMMAND, which starts a shell in a container; repeatable",
+        "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias of your ssh configuration), "
+        "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
@@ -254,7 +254,7 @@ class Options:
         commands=(*MEASURES, "export"))
     openmetrics: tuple[str, int] | None = OUTPUT.option("--openmetrics", "[ADDRESS:]PORT",
         "serve live metrics over HTTP, for Prometheus", types.listening_place)
-    strict: bool = OUTPUT.option("--strict", "", "exit with 5 if the load generator was the bottleneck")
+    strict: bool = OUTPUT.option("--strict", "", "exit with 5 if the load generator was the limit")
 
     ab: bool = AB_REPORTS.option("--ab", "", "print ab's report instead of loadtop's",
         commands=("run", "watch", "demo", "report"), conflict="report")
@@ -288,7 +288,7 @@ class Options:
         commands=("export",))
     sqlite: Path | None = OPTIONS.option("--sqlite", "FILE", "write a new SQLite database with these tables",
         output_file, commands=("export",))
-    sar: bool = OPTIONS.option("--sar", "", "print the output of sar -u -P ALL -W -S -q -n DEV",
+    sar: bool = OPTIONS.option("--sar", "", "print in the format of sar -u -P ALL -W -S -q -n DEV",
         commands=("export",))
     host: str | None = OPTIONS.option("--host", "NAME", "only this host (with --sar)", commands=("export",))
     cast: Path | None = OPTIONS.option("--cast", "FILE", "write the cockpit as an asciinema recording", output_file,

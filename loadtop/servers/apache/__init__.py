@@ -2,4 +2,6 @@
 
 from loadtop.servers import StatusOption
 
-OPTION = StatusOption("apache", "mod_status page, fetched from its host", "http://HOST/server-status", r"https?://.+")
+OPTION = StatusOption(
+    "apache", "Apache's status page (mod_status), fetched by its host", "http://HOST/server-status", r"https?://.+"
+)

@@ -129,7 +129,7 @@ def _headroom(host: HostView) -> Iterator[Evidence]:
 APACHE_WORKERS = Verdict(
     name="apache-workers",
     letter="A",
-    title="APACHE WORKERS",
+    title="Apache workers",
     sentence="Apache's worker slots are the limit",
     headline="are the limit",
     family=Family.POOL,

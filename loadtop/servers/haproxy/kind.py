@@ -96,7 +96,7 @@ def _fronted(front: HaproxyProxy) -> Assessment:
 HAPROXY_QUEUE = Verdict(
     name="haproxy-queue",
     letter="Q",
-    title="HAPROXY QUEUE",
+    title="HAProxy queue",
     sentence="HAProxy's server slots are the limit",
     headline="is the limit",
     family=Family.POOL,

@@ -83,7 +83,7 @@ def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Mess
 NGINX_CONNECTIONS = Verdict(
     name="nginx-connections",
     letter="X",
-    title="NGINX CONNECTIONS",
+    title="nginx connections",
     headline="are the limit",
     sentence="nginx's connections are the limit",
     family=Family.ANSWERS,
@@ -93,7 +93,7 @@ NGINX_CONNECTIONS = Verdict(
     titles={
         "nginx.dropped_s": "connections dropped",
         "nginx.full_pct": "connections in use",
-        "nginx.used": "used connections",
+        "nginx.used": "connections in use",
     },
 )
 

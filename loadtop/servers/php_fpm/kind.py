@@ -91,7 +91,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
 FPM_WORKERS = Verdict(
     name="fpm-workers",
     letter="H",
-    title="PHP-FPM WORKERS",
+    title="php-fpm workers",
     sentence="The php-fpm pool is the limit",
     headline="are the limit",
     family=Family.POOL,

@@ -90,8 +90,7 @@ def test_in_japanese_figures_stay_in_their_columns(watch: Run, load: Any) -> Non
     watch.see(fpm=(POOL,), haproxy=(BACKEND,))
     told = line(watch.see(fpm=(SILENT,), haproxy=(replace(BACKEND, queue=8, sessions_total=1050, at=102.0),)))
     assert (
-        told
-        == "   2.0 秒  アイドル  95 % 稼働 1/10 www 無応答/5 待ち 9 haproxy 待ち 8  HAProxy の待ち行列\uff08web1\uff09"
+        told == "   2.0 秒  アイドル  95 % 稼働 1/10 www 無応答/5 待ち 9 haproxy 待ち 8  HAProxy 待ち\uff08web1\uff09"
     )
     text = watch.report()
     assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text

@@ -137,7 +137,7 @@ def test_markdown_says_what_the_summary_says(result: RunResult) -> None:
 
 def test_machines_fill_rows_not_columns(result: RunResult) -> None:
     """A table with a column for each thing that is measured was wider than the page."""
-    (table,) = [each for each in tables(result) if each.title == "Machines"]
+    (table,) = [each for each in tables(result) if each.title == "Hosts"]
     assert len(table.head) == 3
     machine, measured, value = zip(*table.rows, strict=True)
     assert len(set(machine)) == len(result.summary["hosts"])
@@ -196,9 +196,9 @@ def test_the_parts_of_the_time_of_a_request_are_areas_with_their_names(snapshots
     assert HOSTILE not in page
     (figure,) = re.findall(r"<figure><figcaption><b>Where the time of a request goes, ms.*?</figure>", page)
     keys = re.findall(r'class="key"[^>]*>(.*?) <output', figure)
-    assert (keys[0][:5], keys[-2:], len(keys)) == ("asks ", ["other parts", "unexplained"], 7)
+    assert (keys[0][:9], keys[-2:], len(keys)) == ("calls to ", ["other parts", "unexplained"], 7)
     assert figure.count('class="area"') == 7
-    assert re.search(r'aria-label="Where the time of a request goes, ms: asks .* 10.0.0.5:3306 21 ms, .*on CPU', figure)
+    assert re.search('aria-label="Where the time of a request goes, ms: calls to .*:3306 21 ms, .*on CPU', figure)
     assert "10.0.0.5:3306</text>" in figure
 
 

@@ -63,7 +63,7 @@ def test_every_report_names_it(subject: Dependency | FileLock) -> None:
 def test_a_comparison_takes_two_services_for_two_limits() -> None:
     first, second = (Run(Path(f"{name}.loadtop"), result_of(at)) for name, at in (("a", DATABASE), ("b", SERVICE)))
     told = compare([first, second, first], 10)
-    assert "another limit: dependency mysql at 10.0.0.5:3306, then dependency 10.0.0.5:7777\n" in text(told)
+    assert "limit: dependency mysql at 10.0.0.5:3306 in A, dependency 10.0.0.5:7777 in B\n" in text(told)
     assert "the same limit: dependency mysql at 10.0.0.5:3306\n" in text(told)
     assert [each["same_verdict"] for each in as_json(told)["conclusions"]] == [False, True]
 
