@@ -5,6 +5,11 @@ spends in that state. The throughput is known from outside, the numbers are coun
 a CPU or waiting for one, processes blocked, connections in queues. What no state accounts for stays unexplained: a
 timer, work of the kernel, a service on pooled connections to a unix socket. A request that is in two states at once (it
 computes in parallel, or a connection waits without a request) makes the rest negative.
+
+The law holds for an interval in which about as many requests begin as end. Where few end, most of what was counted
+belongs to requests that end later, and dividing by the throughput gives more than the mean time: a server that swaps
+ends 2 of 20 requests in a second. There, the requests in progress are divided by their states, and the mean time of
+those that ended in the same proportion. In a steady state, both are the same: N = X * W requests are in progress.
 """
 
 from collections import defaultdict
@@ -20,6 +25,11 @@ from loadtop.rates.records import GroupRates, HostRates, PeerRates
 OLD = 2.0
 """A question of a request is no older than the request. Where the mean age is this many times the mean response time,
 something else asks: a queue worker that waits for jobs, or the connections of a pool."""
+
+FEW = 5.0
+"""Fewer requests than this many times those in flight end in an interval: then their number is no throughput. The error
+of X * W is the difference of the ages of the requests in flight at both ends, at most 1/FEW in a steady state; our
+own."""
 
 
 class Part(StrEnum):
@@ -80,11 +90,13 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class Breakdown:
     """The mean time of the requests that ended in an interval. ``shares`` is ``None`` where no machine under test had
-    figures."""
+    figures. ``weight``: how many such requests would have taken the time of all that were in progress; ``None``: as
+    many as ended."""
 
     requests: int
     mean_ms: float
     shares: tuple[Share, ...] | None
+    weight: float | None = None
 
     @property
     def unexplained_ms(self) -> float | None:
@@ -100,17 +112,38 @@ def breakdown(measured: Measured) -> Breakdown | None:
     if load is None or rates is None or not rates.rps or load.latencies is None or not load.latencies.total.count:
         return None
     total = load.latencies.total
+    mean_ms, ms, weight = total.sum_us / total.count / 1000, 1000.0 / rates.rps, None
+    if rates.in_flight and total.count < FEW * rates.in_flight and mean_ms:
+        ms = mean_ms / rates.in_flight
+        weight = 1000.0 * rates.seconds / ms
     hosts = [host for host in measured.hosts if "target" in host.state.role and host.rates is not None]
     shares = [*_of_load(load)]
     for host in hosts:
-        shares += _of_host(measured, load, host, 1000.0 / rates.rps, total.sum_us / total.count / 1000)
+        shares += _of_host(measured, load, host, ms, mean_ms)
     shares = _counted_once(hosts, shares)
     if load.server is not None and load.server.tls:
         shares = _handshakes(shares)
     measurable = {share.part for share in shares}
     shares += [Share(part, None, None, None) for part in Part if part not in measurable]
-    told = tuple(share for share in shares if share.ms is None or share.ms > 0)
-    return Breakdown(total.count, total.sum_us / total.count / 1000, told if hosts else None)
+    told = tuple(share for share in _bounded(shares, ms, mean_ms) if share.ms is None or share.ms > 0)
+    return Breakdown(total.count, mean_ms, told if hosts else None, weight)
+
+
+def _bounded(shares: list[Share], ms: float, mean_ms: float) -> list[Share]:
+    """The shares, none longer than a request takes. What is counted twice is taken off: a server that still computes
+    while it sends, and the status page that loadtop itself asks for, which waits in the queue where no worker is
+    free."""
+    found = [share if share.ms is None else replace(share, ms=min(share.ms, mean_ms)) for share in shares]
+    extra = max(0.0, sum(share.ms or 0.0 for share in found) - mean_ms)
+    for parts, most_ms in (((Part.TRANSFER,), mean_ms), ((Part.ACCEPT_QUEUE, Part.WORKER_QUEUE), ms)):
+        longest = max(
+            (share for share in found if share.part in parts), key=lambda share: share.ms or 0.0, default=None
+        )
+        if longest is not None and longest.ms:
+            twice = min(extra, most_ms, longest.ms)
+            found[found.index(longest)] = replace(longest, ms=longest.ms - twice)
+            extra -= twice
+    return found
 
 
 def _counted_once(hosts: list[HostView], shares: list[Share]) -> list[Share]:

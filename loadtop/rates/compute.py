@@ -144,6 +144,7 @@ def load_rates(before: model.LoadSample, now: model.LoadSample) -> records.LoadR
         sent_kb=rate(passed("sent_bytes"), 1024.0),
         generator=_both(_generator, before.generator, now.generator, seconds),
         broken=_broken(before, now, requests),
+        in_flight=_both(lambda first, last, _: (first + last) / 2, before.in_flight, now.in_flight, seconds),
     )
 
 
@@ -325,9 +326,10 @@ def _processes(
             return records.ProcessRates(process, None)
         ticks = per_second(old.cpu_ticks, process.cpu_ticks, seconds)
         waited_ns = per_second(old.wait_ns, process.wait_ns, seconds)
+        cpu = None if ticks is None else 100.0 * ticks / USER_HZ
         # A wait counts when it ends: one that began before this interval is cut to what fits into it.
-        wait = None if waited_ns is None else min(waited_ns / 1e7, 100.0 * process.threads)
-        return records.ProcessRates(process, None if ticks is None else 100.0 * ticks / USER_HZ, wait)
+        most = max(0.0, 100.0 * process.threads - (cpu or 0.0))
+        return records.ProcessRates(process, cpu, None if waited_ns is None else min(waited_ns / 1e7, most))
 
     return tuple(map(rates, now))
 

@@ -276,7 +276,8 @@ class LoadRates:
     """Per second of the generator's clock; shares are percent of the requests. ``None``: the engine does not tell.
 
     ``broken`` is the share of each class of :class:`loadtop.model.Failures` that was met, and as ``status`` that of
-    server errors. Bodies of another ``length`` are left out: pages that differ are not broken."""
+    server errors. Bodies of another ``length`` are left out: pages that differ are not broken. ``in_flight`` is the
+    mean number of requests in flight at the beginning and at the end."""
 
     seconds: float
     rps: float | None
@@ -287,3 +288,4 @@ class LoadRates:
     sent_kb: float | None
     generator: GeneratorRates | None
     broken: Mapping[str, float] = field(default_factory=dict[str, float])
+    in_flight: float | None = None

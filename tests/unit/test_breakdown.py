@@ -25,9 +25,11 @@ def times(total_ms: float, connect_ms: float = 0.0, waiting_ms: float | None = N
     return Latencies(*(distribution([round(1000 * ms)] * 50) for ms in each))
 
 
-def found(*hosts: HostView, latencies: Latencies | None = None, **load: Any) -> Breakdown:
+def found(
+    *hosts: HostView, latencies: Latencies | None = None, in_flight: float | None = None, **load: Any
+) -> Breakdown:
     load = {"latencies": latencies or times(240.0), "server": ServerSeen("x", "web1", 80, "/"), **load}
-    told = breakdown(measured(*hosts, load=load, rps=RPS))
+    told = breakdown(measured(*hosts, load=load, rps=RPS, in_flight=in_flight))
     assert told is not None
     return told
 
@@ -94,22 +96,52 @@ def test_each_state_is_its_mean_number_divided_by_the_throughput() -> None:
     )
     told = found(view, latencies=times(280.0, connect_ms=1.0, waiting_ms=275.0))
     assert parts(told) == {
-        ("connect", None): 1.0,
-        ("transfer", None): 4.0,
-        ("accept-queue", "80"): 40.0,
-        ("proxy-queue", "haproxy"): 20.0,
-        ("worker-queue", "fpm"): 60.0,
-        ("cpu", "apache"): 6.0,
-        ("cpu", "fpm"): 4.0,
-        ("cpu-wait", "apache"): 2.0,
-        ("lock", "flock fe:00:7"): 40.0,
-        ("dependency", "10.0.0.5:3306"): 100.0,
-    }
+        ("connect", None): 1.0, ("transfer", None): 4.0, ("accept-queue", "80"): 40.0, ("proxy-queue", "haproxy"): 20.0,
+        ("worker-queue", "fpm"): 60.0, ("cpu", "apache"): 6.0, ("cpu", "fpm"): 4.0, ("cpu-wait", "apache"): 2.0,
+        ("lock", "flock fe:00:7"): 40.0, ("dependency", "10.0.0.5:3306"): 100.0,
+    }  # fmt: skip
     assert told.unexplained_ms == pytest.approx(280 - 277)
     assert unknown(told) == set()
     (asked,) = (share for share in told.shares or () if share.part is Part.DEPENDENCY)
     assert asked.kind == "mysql"
     assert asked.exchanges == pytest.approx(41.0)
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "wait", "ms"),
+    [(10.0, 820.0, 164.0), (11.0, 825.0, 180.0), (40.0, 820.0, 49.2), (20.0, 3000.0, 240.0)],
+)
+def test_where_few_requests_end_those_in_progress_are_divided(in_flight: float, wait: float, ms: float) -> None:
+    """Fifty are fewer than five times eleven. No part takes longer than the request."""
+    told = found(host(groups=(group(0.0, wait=wait),)), in_flight=in_flight)
+    assert (parts(told)["cpu-wait", "apache"], round(told.unexplained_ms or 0.0, 6)) == (ms, round(240.0 - ms, 6))
+
+
+@pytest.mark.parametrize(("queue", "waiting_ms", "queue_ms", "transfer_ms", "rest_ms"), [
+    (8, 240.0, 160.0, None, 0.0),
+    (9, 240.0, 160.0, None, 0.0),  # with the status page
+    (10, 240.0, 180.0, None, -20.0),
+    (7, 210.0, 140.0, 20.0, 0.0),  # still computes for 10 ms while it sends
+])  # fmt: skip
+def test_what_is_counted_twice_is_taken_off(
+    queue: int, waiting_ms: float, queue_ms: float, transfer_ms: float | None, rest_ms: float
+) -> None:
+    view = host({"tcp": Tcp(listeners=(Listener(80, queue),))}, groups=(group(400.0),))
+    told = found(view, latencies=times(240.0, waiting_ms=waiting_ms))
+    assert (parts(told)["accept-queue", "80"], parts(told).get(("transfer", None))) == (queue_ms, transfer_ms)
+    assert told.unexplained_ms == pytest.approx(rest_ms)
+
+
+def test_of_the_whole_run_the_requests_in_progress_are_divided_too() -> None:
+    """A second in which 40 requests wait, and five end after 240 ms; then all forty at once after 1,240 ms."""
+    totals = BreakdownTotals()
+    for ms, requests, cpu, wait in ((240.0, 5, 0.0, 4000.0), (1240.0, 40, 100.0, 0.0)):
+        view = host(groups=(group(cpu, wait=wait),))
+        totals.add(replace(found(view, latencies=times(ms), in_flight=40.0), requests=requests))
+    told = totals.as_json() or {}
+    assert told["mean_ms"] == pytest.approx((5 * 240 + 40 * 1240) / 45, abs=0.001)
+    shares = {part["part"]: part["ms"] / told["mean_ms"] for part in told["parts"] if part["ms"]}
+    assert shares == pytest.approx({"cpu-wait": 1 / 2, "cpu": 1 / 80}, abs=0.001)
 
 
 def test_what_cannot_be_measured_is_no_zero() -> None:

@@ -126,7 +126,7 @@ def test_the_rates_of_a_load(load: Any) -> None:
         received_bytes=409_600, generator=model.GeneratorSample((1.0, 1.4), 0.002, late=8, unsent=2),
     )  # fmt: skip
     rates = known(load_rates(first, second))
-    assert rates == records.LoadRates(2.0, 50.0, 5.0, 10.0, 25.0, 200.0, 5.0, rates.generator, {"timeout": 10.0})
+    assert rates == records.LoadRates(2.0, 50.0, 5.0, 10.0, 25.0, 200.0, 5.0, rates.generator, {"timeout": 10.0}, 10.0)
     workers = records.GeneratorRates(cpu=110.0, busiest=70.0, workers=2, loop_delay_ms=2.0, late=4.0, unsent=1.0)
     assert asdict(known(rates.generator)) == pytest.approx(asdict(workers))
 

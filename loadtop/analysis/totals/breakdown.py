@@ -21,19 +21,19 @@ class _Sum:
     service_host: str | None = None
     ms: float | None = None
     exchanges: float = 0.0
-    counted: int = 0
+    counted: float = 0.0
 
 
 class BreakdownTotals:
-    """Adds up intervals, each weighted with its requests. Intervals in which a part was not measured do not count for
-    that part."""
+    """Adds up intervals: their mean times weighted with the requests that ended, the parts of that with the requests
+    in progress. Intervals in which a part was not measured do not count for that part."""
 
     def __init__(self) -> None:
         self._requests = 0
         self._ms = 0.0
         self._measured = 0  # requests of intervals with figures of the machines
         self._measured_ms = 0.0
-        self._of_part = defaultdict[Part, int](int)  # requests of the intervals that measured a part
+        self._of_part = defaultdict[Part, float](float)  # time of the requests in intervals that measured a part
         self._sums: dict[Place, _Sum] = {}
 
     def add(self, found: Breakdown | None) -> None:
@@ -46,22 +46,23 @@ class BreakdownTotals:
         self._measured += found.requests
         self._measured_ms += found.mean_ms * found.requests
         unknown = {share.part for share in found.shares if share.ms is None}
+        weight = found.requests if found.weight is None else found.weight
         for part in Part:
-            self._of_part[part] += 0 if part in unknown else found.requests
+            self._of_part[part] += 0.0 if part in unknown else found.mean_ms * weight
         for share in found.shares:
-            self._add(share, found.requests)
+            self._add(share, weight)
 
-    def _add(self, share: Share, requests: int) -> None:
+    def _add(self, share: Share, weight: float) -> None:
         place = share.part, share.host, share.name
         if place not in self._sums and len(self._sums) >= MOST_SHARES:
             return
         known = self._sums.setdefault(place, _Sum())
         known.kind, known.service_host = share.kind, share.service_host
         if share.ms is not None:
-            known.ms = (known.ms or 0.0) + share.ms * requests
+            known.ms = (known.ms or 0.0) + share.ms * weight
         if share.exchanges is not None:
-            known.exchanges += share.exchanges * requests
-            known.counted += requests
+            known.exchanges += share.exchanges * weight
+            known.counted += weight
 
     def as_json(self) -> Json | None:
         """``breakdown`` of the JSON summary, its largest part first; ``None`` where no request was timed."""
@@ -69,19 +70,19 @@ class BreakdownTotals:
             return None
         if not self._measured:
             return {"mean_ms": round(self._ms / self._requests, 3), "unexplained_ms": None, "parts": None}
+        mean_ms = self._measured_ms / self._measured
         parts = [
-            self._part_json(place, known)
+            self._part_json(place, known, mean_ms)
             for place, known in self._sums.items()
             if known.ms is not None or not self._of_part[place[0]]
         ]
         parts.sort(key=lambda part: -(part["ms"] or 0.0))
-        mean_ms = self._measured_ms / self._measured
         explained = sum(part["ms"] or 0.0 for part in parts)
         return {"mean_ms": round(mean_ms, 3), "unexplained_ms": round(mean_ms - explained, 3), "parts": parts}
 
-    def _part_json(self, place: Place, known: _Sum) -> Json:
+    def _part_json(self, place: Place, known: _Sum, mean_ms: float) -> Json:
         part, host, name = place
-        ms = None if known.ms is None else round(known.ms / self._of_part[part], 3)
+        ms = None if known.ms is None else round(mean_ms * known.ms / self._of_part[part], 3)
         told: Json = {"part": str(part), "host": host, "name": name, "ms": ms}
         if part is Part.DEPENDENCY and ms is not None:
             exchanges = round(known.exchanges / known.counted, 3) if known.counted else None
