@@ -7,8 +7,10 @@ pages differ. A lock is not fair: a request in eight may find it free. So a tent
 others lie far apart, as those of a queue do, while pages that differ come in clusters.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from math import sqrt
+from statistics import median
 
 from loadtop.diagnosis.response_times import SLOWER, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
@@ -31,7 +33,7 @@ GROWTH, GAIN = 1.5, 1.1
 
 CALM_PCT = 75.0  # percent of the CPU above which requests may well wait for that, although it is not full yet; our own
 
-LEVELS = 64  # how many numbers of connections are remembered
+LEVELS, SERVED = 64, 16  # how many numbers of connections are remembered, and how many intervals of each
 
 SPARE, DEVIATIONS = 4.0, 2.0
 """Beyond its workers, this many requests and twice the square root of the workers are a burst that passes; our own."""
@@ -44,7 +46,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._least = LeastTime()
-        self._levels: dict[int, tuple[int, float]] = {}
+        self._levels: dict[int, deque[float]] = {}  # requests/s by connections
 
     def assess(self, measured: Measured, others: Iterable[Assessment]) -> Assessment | None:
         """``waiting``, where no other resource is even near its limit. ``others`` are this interval's."""
@@ -95,16 +97,20 @@ class Waiting:
         )
 
     def _flat(self, load: LoadSample, rps: float) -> tuple[float, int, float] | None:
-        """Remember how fast this number of connections is served. If a clearly smaller one was served as fast: the mean
-        requests/s now, that number, and its mean requests/s. Means, as few requests per interval vary by chance."""
+        """Remember how fast this number of connections is served. If a clearly smaller one was served as fast: the
+        median requests/s now, that number, and its second highest requests/s. The first and last interval of a step
+        are partly those of another load, so a mean would be too low for one step and too high for the next."""
         level = load.concurrency
         if level is None or load.rate is not None:
             return None
-        count, mean = self._levels.get(level, (0, 0.0))
-        here = mean + (rps - mean) / (count + 1)
-        if level in self._levels or len(self._levels) < LEVELS:
-            self._levels[level] = (count + 1, here)
-        smaller = [(mean, n) for n, (count, mean) in self._levels.items() if n * GROWTH <= level and count > 1]
+        if level not in self._levels and len(self._levels) == LEVELS:
+            return None
+        served = self._levels.setdefault(level, deque(maxlen=SERVED))
+        served.append(rps)
+        here = median(served)
+        smaller = [
+            (sorted(rates)[-2], n) for n, rates in self._levels.items() if n * GROWTH <= level and len(rates) > 1
+        ]
         best, fewer = max(smaller, default=(0.0, 0))
         return (here, fewer, best) if here < GAIN * best else None
 
