@@ -103,7 +103,7 @@ def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
     least = LEAST_SHIFT * max(before["mean_ms"], after["mean_ms"])
     for ms, title in sorted(shifts, key=lambda shift: -abs(shift[0]))[:MOST_SHIFTS]:
         if abs(ms) >= least and ms:
-            yield f"   {tr('time of a request')}: {'+' if ms > 0 else '-'}{figure(round(abs(ms), 1))} ms {title}"
+            yield f"   {tr('time of a request')}: {'+' if ms > 0 else '-'}{figure(abs(ms))} ms {title}"
 
 
 def _place(part: Json) -> tuple[str, str | None, str | None]:

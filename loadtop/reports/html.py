@@ -142,7 +142,7 @@ def _breakdown_chart(result: RunResult) -> Chart:
         for called, values, colour in ((OTHER_PARTS, others, "dim"), (NOT_EXPLAINED, rest, "rule"))
         if inks and any(values)
     ]
-    said = ", ".join(f"{place_title(part)} {figure(round(part['ms'], 1))} ms" for part in parts)
+    said = ", ".join(f"{place_title(part)} {figure(part['ms'])} ms" for part in parts)
     return Chart(tr("Where the time of a request goes"), "ms", inks, stacked=True, labelled=True, said=said)
 
 

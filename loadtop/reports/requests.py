@@ -32,7 +32,7 @@ def times_of(record: RequestRecord) -> list[str]:
     """The total, and the times of :data:`PHASES`, in ms."""
     times = (record.total_ms, record.connect_ms, record.sending_ms, record.waiting_ms, record.receiving_ms)
     # A recording may say anything, also that a time is infinite.
-    return [figure(None if value is None or not isfinite(value) else round(value, 1)) for value in times]
+    return [figure(None if value is None or not isfinite(value) else value) for value in times]
 
 
 def called(record: RequestRecord) -> str:

@@ -154,7 +154,7 @@ def _of_breakdown(found: Json | None) -> Table:
         parts = [(part_title(part), part["host"], part["ms"]) for part in found["parts"] if part["ms"]]
         for words, host, ms in (*parts, (tr("unexplained"), None, found["unexplained_ms"])):
             share = 100.0 * ms / found["mean_ms"] if found["mean_ms"] else 0.0
-            rows.append((words, plain(host or "-"), figure(round(ms, 1)), f"{share:.0f} %"))
+            rows.append((words, plain(host or "-"), figure(ms), f"{share:.0f} %"))
     return Table("Where the time of a request goes", ("part", "host", "mean (ms)", "share"), rows)
 
 
@@ -163,7 +163,7 @@ def part_title(part: Json) -> str:
     exchanges = part.get("exchanges")
     if exchanges is None:
         return place_title(part)
-    return tr("{part} ({times} times)", part=place_title(part), times=figure(round(exchanges, 1)))
+    return tr("{part} ({times} times)", part=place_title(part), times=figure(exchanges))
 
 
 def place_title(part: Json) -> str:

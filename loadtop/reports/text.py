@@ -185,11 +185,11 @@ def _breakdown(found: Json) -> list[str]:
     rows = [(part_title(part), part["ms"]) for part in found["parts"] if part["ms"] and part["ms"] >= LEAST_PART * mean]
     rows.append((tr("unexplained"), mean - sum(ms for _, ms in rows)))
     cells = min(MOST_CELLS, max(width(title) for title, _ in rows))
-    lines = [tr("Where the time goes  (mean {mean} ms)", mean=figure(round(mean, 1)))]
+    lines = [tr("Where the time goes  (mean {mean} ms)", mean=figure(mean))]
     for title, ms in rows:
         share = ms / mean if mean else 0.0
         bar = "#" * round(min(1.0, max(0.0, share)) * BAR)
-        lines.append(f"  {pad(title, cells)}  {figure(round(ms, 1)):>8} ms  {100 * share:>4.0f} %  {bar}".rstrip())
+        lines.append(f"  {pad(title, cells)}  {figure(ms):>8} ms  {100 * share:>4.0f} %  {bar}".rstrip())
     return lines
 
 
