@@ -7,15 +7,15 @@ from loadtop.model import HostSample
 
 
 class AcceptQueues:
-    """Those of one sample. A TCP port stands for every address of it. Unix sockets are read from the next sample on
-    when one is first asked for."""
+    """The queues of one sample. A TCP port stands for all of its addresses. Unix sockets are read from the next sample
+    on when one is first asked for."""
 
     def __init__(self, machine: Machine, sample: HostSample) -> None:
         self._machine = machine
         self._ports = {each.port: each.queue for each in (sample.tcp.listeners if sample.tcp is not None else ())}
 
     def at(self, address: str) -> int | None:
-        """Connections that wait at ``HOST:PORT`` or the path of a socket; ``None``: not known."""
+        """Connections waiting at ``HOST:PORT`` or at the path of a socket; ``None`` if unknown."""
         if not address.startswith("/"):
             port = count_or_none(address.rpartition(":")[2])
             return None if port is None else self._ports.get(port)

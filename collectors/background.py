@@ -1,8 +1,8 @@
-"""What is looked for and asked for beside samples, each in a task of its own: servers, and their status pages.
+"""Searches for servers and requests for their status pages, each in a separate task beside the samples.
 
-A silent server delays nothing else. A page that has not come within the time-out is reported as silence and waited for
-until :data:`PATIENCE` times that: where every worker is busy it comes when one is free. Asking again each second would
-add a request a second to a queue that is too long already.
+A server that does not respond delays nothing else. A page that has not come within the time-out is reported as silence
+and waited for until :data:`PATIENCE` times that: where every worker is busy it comes when one is free. Asking again
+each second would add a request a second to a queue that is too long already.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ Fetch = Callable[[str, float], Awaitable[Page]]
 
 
 async def guarded(work: Callable[[], Awaitable[None]], failed: Callable[[Message], None]) -> None:
-    """Run what nobody waits for: an error of this program in it is told to ``failed``, which makes it a problem of the
-    host. asyncio would keep it to itself. Every task of a host is started with this."""
+    """Run a coroutine that is not awaited. ``failed`` receives an unexpected error and reports it as a problem of the
+    host; asyncio alone would hide it. Every task of a host starts with this."""
     try:
         await work()
     except Exception as error:
@@ -41,7 +41,7 @@ async def ended(task: asyncio.Task[None] | None) -> None:
 
 class Search:
     """Runs ``look`` with the first process of each server: at once where these changed, otherwise every so often.
-    An error of this program in it is kept as ``problem`` until a search succeeds."""
+    An unexpected error is kept as ``problem`` until a search succeeds."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Search:
         self.problem: Message | None = None
 
     def go_on(self, *, found: bool) -> None:
-        """Start a search if it is time to; ``found`` says whether the last one found everything."""
+        """Start a search if it is due. ``found``: the last search found everything."""
         if self._task is not None and not self._task.done():
             return
         now, servers = asyncio.get_running_loop().time(), self._running()
@@ -87,8 +87,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The page and when it came (``came``, by ``time.monotonic``), or the ``problem``; neither while it is only being
-    waited for. ``waited_s`` is how long a page has been missing."""
+    """The page and when it came (``came``, by ``time.monotonic``), or the ``problem``; neither while the request is
+    pending. ``waited_s`` is how long a page has been missing."""
 
     page: Page | None = None
     came: float = 0.0
@@ -115,7 +115,7 @@ class StatusPage:
             self._task = asyncio.create_task(guarded(self._get, self._fail), name=f"status page {self.shown_url}")
 
     async def settle(self, grace_s: float) -> None:
-        """Wait for a page that has been asked for, if it came so quickly the last time that it is worth a moment."""
+        """Wait briefly for a requested page if the last one came quickly."""
         task = self._task  # a search may close the page meanwhile
         if self._prompt and task is not None and not task.done():
             await asyncio.wait((task,), timeout=grace_s)

@@ -75,7 +75,7 @@ def _wait(line: str) -> _Wait | None:
 
 
 def _end(session: int, waits: dict[int, _Wait]) -> int | None:
-    """The session at the end of those that wait for each other; ``None`` where there is none: a deadlock."""
+    """The session at the end of the chain of waiting sessions; ``None`` in a deadlock."""
     seen: set[int] = set()
     while session in waits:
         if session in seen:

@@ -1,11 +1,11 @@
 """Configuration files of a server with what they include, as its process sees them, in a few round trips.
 
-A server is known by the name of its process, and anybody can give a process a name: nothing is read for one that
-belongs neither to root nor to the user who watches, only regular files are opened, and everything has a bound.
+A server is recognised by the name of its process, which any user can choose. loadtop therefore reads files only for
+processes of root or of the watching user, opens only regular files, and limits everything.
 
 Source: Linux, namespaces(7) and proc(5): two processes share a namespace exactly if the links in /proc/PID/ns lead to
 the same; /proc/PID/root is the root directory as that process sees it, mounts of its own included. Both need the rights
-that ptrace needs: without them a process is taken for one of the machine's own.
+that ptrace needs: without them, the process is assumed to be in the namespaces of the machine.
 """
 
 import posixpath
@@ -63,7 +63,7 @@ class Config:
     _worked_out: dict[object, Any] = field(default_factory=dict[object, Any], compare=False, repr=False)
 
     def once(self, what: object, work_out: Callable[[], T]) -> T:
-        """What is worked out of it, which can take long, once for each time that it is read."""
+        """Compute a result from the configuration once per reading, because that can take long."""
         if what not in self._worked_out:
             if len(self._worked_out) >= _MOST_WORKED_OUT:
                 self._worked_out.clear()
@@ -72,7 +72,7 @@ class Config:
         return found
 
     def file_with(self, line: str) -> str:
-        """The first file that has such a line, ignoring spaces around it; empty if none has."""
+        """The first file with such a line, ignoring surrounding spaces; empty if there is none."""
         return next((path for path, text in self.files.items() if line in map(str.strip, lines_of(text))), "")
 
     def problem(self) -> Message | None:
@@ -81,7 +81,7 @@ class Config:
 
     @property
     def foreign(self) -> bool:
-        """Whether nothing was read because of whose process it is."""
+        """Whether nothing was read because the process belongs to another user."""
         return FOREIGN in self.files.values()
 
     @property
@@ -94,7 +94,8 @@ def config_file(path: str) -> Wanted:
 
 
 async def read_config(machine: Texts, first: Iterable[str], include_of: IncludeOf = lambda _: None) -> Config:
-    """The files that ``first`` (paths or patterns) means, and all that they include. Raises ``TransportError``."""
+    """Read the files that match ``first`` (paths or patterns), and all files that they include. Raises
+    ``TransportError``."""
     config = Config(tuple(first))
     found = _Found(machine, include_of)
     patterns = list(config.first)
@@ -155,7 +156,7 @@ class _Found:
         return tuple(paths)
 
     async def _listed(self, directories: Sequence[str]) -> list[str]:
-        """What is in these directories."""
+        """The entries of these directories."""
         found: list[str] = []
         for batch in batches(directories[: self._directories]):
             self._directories -= len(batch)

@@ -1,4 +1,5 @@
-"""Databases and caches of one machine: asked at the addresses that the user names, or where their processes listen."""
+"""Databases and caches of one machine, queried at the addresses that the user names, or where their processes
+listen."""
 
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
@@ -36,7 +37,7 @@ class DatabaseCollector(ServerCollector[S]):
 
     @staticmethod
     def telling(refused: Sequence[ReadError]) -> ReadError:
-        """What a server said, if one did."""
+        """The message of a server, if it sent one."""
         return next((error for error in refused if isinstance(error, AbsentError)), refused[-1])
 
     async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:

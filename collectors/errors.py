@@ -1,4 +1,4 @@
-"""What can go wrong while a machine is read. Each error carries its reason as a message."""
+"""Errors while a machine is read. Each error carries its reason as a message."""
 
 from typing import ClassVar, Self
 
@@ -39,7 +39,7 @@ class TransportError(ReadError):
 
 
 class FetchError(ReadError):
-    """A page did not come: refused, no such name, TLS, cut off, or nothing within the time given."""
+    """A page was not received: refused, unknown name, TLS failure, cut off, or timed out."""
 
 
 class SilentError(FetchError):

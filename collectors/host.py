@@ -25,8 +25,8 @@ _WORTH_A_SAMPLE_S = 0.05  # five ticks of the processor's clock: a rate over les
 
 
 class HostCollector:
-    """Samples one machine every interval. A slow sample leaves out the ticks that it ran over. Status pages are asked
-    for at the same moment, and waited for no longer than a twentieth of the interval."""
+    """Samples one machine every interval. A slow sample skips the ticks that it overran. Status pages are requested at
+    the same moment, and awaited for at most a twentieth of the interval."""
 
     def __init__(
         self,
@@ -38,9 +38,9 @@ class HostCollector:
         find_servers: bool = True,
         target_urls: Sequence[str] = (),
     ) -> None:
-        """``role`` is that of :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by
-        kind of server; with ``find_servers``, those of other kinds are looked for, first at the server of
-        ``target_urls``, which is to be given only where the load's target is this machine."""
+        """``role``: see :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by kind
+        of server; with ``find_servers``, those of other kinds are looked for, first at the server of ``target_urls``,
+        which is to be given only where the load's target is this machine."""
         self.name = name
         self.role = role
         self._machine = machine
@@ -54,7 +54,8 @@ class HostCollector:
         self._taking = asyncio.Lock()
 
     def set_link(self, link_mbit: int) -> None:
-        """Take this for the speed of the machine's lines, whatever the kernel reports; before the first sample."""
+        """Set the link speed of the machine's interfaces, whatever the kernel reports. Call it before the first
+        sample."""
         self._link_mbit = link_mbit
 
     async def start(self, interval_s: float) -> None:
@@ -67,7 +68,7 @@ class HostCollector:
         await asyncio.sleep(0)  # starts the first sample: a refresh right after this waits for it
 
     def latest(self) -> tuple[HostSample | None, Text]:
-        """The newest sample (the same object until there is a newer one), and why there is no newer one, if so."""
+        """The newest sample (the same object until there is a newer one), and the reason if there is none."""
         if self._problem is not None:
             return self._newest, self._problem
         missing_s = _now() - self._since if self._task is not None else 0.0

@@ -22,12 +22,12 @@ def wanted(name: str) -> Wanted:
 
 
 def name_of(path: str) -> str:
-    """The name that is asked for; empty where it is something else."""
+    """The requested name; empty if this is not a request for a name."""
     return path.removeprefix(_RESOLVER) if path.startswith(_RESOLVER) else ""
 
 
 def in_hosts(text: str, name: str) -> frozenset[str]:
-    """The addresses that a file of hosts gives a name."""
+    """The addresses of a name in a hosts file."""
     rows = (line.partition("#")[0].lower().split() for line in text.splitlines())
     return frozenset(address for row in rows if name.lower() in row[1:] for address in addresses(row[:1]))
 
@@ -44,7 +44,7 @@ def addresses(words: Iterable[str]) -> frozenset[str]:
 
 
 def resolved_here(name: str) -> str | Missing:
-    """What this machine's resolver says. It is left to itself where it takes longer than is waited."""
+    """The addresses from this machine's resolver. A resolver that takes too long is not awaited."""
     found: set[str] = set()
 
     def ask() -> None:

@@ -1,4 +1,4 @@
-"""What a kind of server declares so that it is found and placed in the path of a request."""
+"""The declaration with which a kind of server is found and placed in the path of a request."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -16,8 +16,8 @@ async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What a service is called, and how it is recognised: by the name of the process that listens there, else by its
-    usual ports or the path of its unix socket."""
+    """The name of a service, and how it is recognised: by the name of the listening process, otherwise by its usual
+    ports or the path of its unix socket."""
 
     name: str
     processes: re.Pattern[str]
@@ -43,6 +43,6 @@ class Kind(ServerKind):
 
     @property
     def service(self) -> Service:
-        """How others that ask it recognise it. Proxies and web servers are asked over HTTP, whatever they are."""
+        """How its clients recognise it. Every proxy and web server is an HTTP service."""
         name = "http" if self.role in (Role.PROXY, Role.WEB) else self.group
         return Service(name, self.processes, () if self.port is None else (self.port,), self.socket)

@@ -76,7 +76,7 @@ class ServerCollector(Generic[R]):
 
     @staticmethod
     def status_url(url: str) -> str:
-        """The URL that is asked for where the user gave this one."""
+        """The URL to request for the URL that the user gave."""
         return url
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
@@ -93,7 +93,7 @@ class ServerCollector(Generic[R]):
 
     @staticmethod
     def lacks(record: R) -> Message | None:  # noqa: ARG004 - for subclasses
-        """What a page does not tell although it could."""
+        """The values that a page omits although it could report them."""
         return None
 
     def merged(self, records: Iterable[R]) -> tuple[R, ...]:

@@ -1,4 +1,4 @@
-"""The databases of one machine that are asked in SQL: what each kind of them does alike."""
+"""The databases of one machine that are queried in SQL: what each kind of them does alike."""
 
 import asyncio
 import getpass

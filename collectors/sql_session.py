@@ -1,4 +1,4 @@
-"""A connection to a server that is asked in SQL. The client libraries block, and believe whatever a server sends.
+"""A connection to a server that is queried in SQL. The client libraries block, and believe whatever a server sends.
 
 So a question is asked in a thread, its connection can be cut from outside, and an answer has a limit of bytes.
 """
@@ -35,7 +35,7 @@ class Connection(Protocol):
 
 
 class Channel(socket.socket):
-    """A socket that takes so many bytes for one question. A library that encrypts reads past that limit."""
+    """A socket with a limit of bytes for each query. A library that encrypts reads past that limit."""
 
     left = _MOST_BYTES
 

@@ -131,7 +131,7 @@ class UnderTest:
         return found + [pages[pid] for pid in pages if pid in rest and pid not in known]
 
     def own_network(self, pid: int) -> bool:
-        """Whether a web server has a network of its own, as in a container."""
+        """Whether a web server has its own network namespace, as in a container."""
         return pid in self._servers and self._servers[pid].own_network
 
     @property

@@ -57,7 +57,7 @@ class LockedFiles:
 class Waits:
     """Reads with every sample, where the machine has a tested URL. ``server_ports`` are those where servers of known
     ``kinds`` listen that are under test. Only locks count that processes wait for which take requests: a database has
-    locks of its own, for which its clients do not wait."""
+    internal locks, for which its clients do not wait."""
 
     def __init__(
         self,

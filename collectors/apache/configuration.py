@@ -57,7 +57,7 @@ async def read(texts: Texts, command: Sequence[str]) -> Config:
 
 
 def files_of(command: Sequence[str]) -> tuple[str, ...]:
-    """The file that a command line names with ``-f``, or the usual ones, of which the first that is there counts."""
+    """The file that a command line names with ``-f``, or the usual files, of which the first existing one counts."""
     options = dict(pairwise(command))
     file, root = options.get("-f"), options.get("-d", "")
     if file:

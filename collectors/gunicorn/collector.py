@@ -1,5 +1,5 @@
-"""The gunicorns of one machine. They have no status page: the kernel tells which connections their workers have
-accepted, and which wait in the accept queue.
+"""The gunicorn servers of one machine. They have no status page: the kernel lists the connections that their workers
+have accepted, and those in the accept queue.
 
 Source: gunicorn's documentation, "Settings" and "Design": a synchronous worker serves one connection at a time and
 keeps none alive, a worker with threads one for each of them, an asynchronous one any number. Threads without a worker
@@ -39,7 +39,7 @@ _SETTING = re.compile(r"(\w{1,99})\s{0,99}=\s{0,99}[\"']?([^\s\"',]{1,4096})", r
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What matters here of one gunicorn. ``worker_class`` is empty where the title of the process hides it."""
+    """The relevant settings of one gunicorn. ``worker_class`` is empty where the title of the process hides it."""
 
     pid: int = 0
     bind: tuple[str, ...] = ()

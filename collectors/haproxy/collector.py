@@ -1,4 +1,4 @@
-"""The HAProxies of one machine: their statistics, from the socket or page that their configuration names.
+"""The HAProxy processes of one machine: their statistics, from the socket or page that their configuration names.
 
 Where it cannot be read, the usual sockets are tried, and the usual page on the ports on which HAProxy listens.
 Source: HAProxy's management guide, section 9.1: a table of comma-separated values whose head begins with ``# pxname``,
@@ -61,7 +61,8 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
 
     @staticmethod
     def status_url(url: str) -> str:
-        """The URL of the table: ``;csv`` is added to that of a page. Sockets, and what is no URL, are given back."""
+        """The URL of the table: ``;csv`` is added to the URL of a page. Sockets, and anything that is not a URL, are
+        returned unchanged."""
         if socket_of(url) is not None:
             return url
         try:

@@ -43,7 +43,7 @@ _HOST = re.compile(r"[A-Za-z0-9][\w.-]{0,254}|[0-9A-Fa-f:.]{1,45}", re.ASCII)
 
 @dataclass(slots=True)
 class Section:
-    """What matters of one section: ``binds`` with whether each is encrypted, ``sockets`` for statistics."""
+    """The relevant parts of one section: ``binds`` with whether each is encrypted, ``sockets`` for statistics."""
 
     kind: str
     name: str = ""

@@ -198,7 +198,7 @@ def _directories(mount: Mount, path: str) -> tuple[str, ...]:
 
 
 def _quota(reading: Reading, directory: str, version: int) -> tuple[float, int | None, int | None]:
-    """How many processors a group may use, and the quota and period that say so, in microseconds."""
+    """The number of processors that a group may use, with its quota and period in microseconds."""
     if version == 2:
         quota, period = (*map(count_or_none, _words(reading, f"{directory}/cpu.max")), None, None)[:2]
     else:

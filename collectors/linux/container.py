@@ -1,4 +1,4 @@
-"""What a container may use of its machine: the limits of the control group of its first process.
+"""The limits of a container: those of the control group of its first process.
 
 Its /proc/meminfo is that of the whole machine (unless something like lxcfs prints another). Where the group of process
 1 has a tighter limit, that and the swap that goes with it are taken for the machine's. Sources: Linux,
@@ -55,7 +55,7 @@ class Container:
         self._directory = ""  # of the group that sets the limit of memory
 
     def find(self, reading: Reading) -> None:
-        """Learn where the group is from a reading that has :data:`FILES`; others tell nothing new."""
+        """Learn the place of the group from a reading that contains :data:`FILES`; ignore other readings."""
         membership, mounts = (reading.optional(wanted.path) for wanted in FILES)
         if membership is None or mounts is None:
             return
@@ -76,7 +76,8 @@ class Container:
         return (*self._place.files(), *(Wanted(f"{each}/{name}", 16384) for each in directories for name in names))
 
     def learn(self, reading: Reading) -> None:
-        """Learn from a reading that has :meth:`files` whether there are limits, and which group sets that of memory."""
+        """Learn from a reading that contains :meth:`files` whether there are limits, and which group limits the
+        memory."""
         place = self._place
         if place is None or not any(wanted.path in reading.files for wanted in place.files()):
             return

@@ -47,7 +47,7 @@ class CoreSpeeds:
             yield from (speed_file(core, name) for core in self._cores for name in (CAPACITY, HIGHEST))
 
     def collect(self, reading: Reading, cpu: Cpu | None) -> tuple[CoreSpeed, ...]:
-        """What is known of the cores of which anything is; one object until something is read again."""
+        """The speeds of the cores for which any value is known; the same object until something is read again."""
         if self._asked:
             before = {speed.core: speed for speed in self._found}
             now = (_updated(before.get(core, CoreSpeed(core)), reading) for core in self._cores)
@@ -58,7 +58,7 @@ class CoreSpeeds:
 
 
 def _updated(speed: CoreSpeed, reading: Reading) -> CoreSpeed:
-    """The same with what was read now."""
+    """The known speeds, updated with this reading."""
 
     def value(name: str, known: int | None) -> int | None:
         text = reading.files.get(speed_file(speed.core, name).path)

@@ -1,7 +1,7 @@
 """Whole block devices with those that carry swap, and network interfaces with the speeds of their lines.
 
 /proc/diskstats (Linux, Documentation/admin-guide/iostats.rst): sectors of 512 bytes, times in ms; discards since 4.18
-and flushes since 5.5 are not read. /sys/block tells whole devices from partitions; where it cannot be read, names do.
+and flushes since 5.5 are not read. /sys/block lists whole devices, not partitions; where it cannot be read, names do.
 /proc/net/dev (net/core/net-procfs.c): eight columns received, eight sent; before 3.0 a name can touch its first number
 (``eth0:123``). /sys/class/net/NAME/speed is -1 (on old kernels 4294967295 or 65535) where unknown. Of an interface
 without a device behind it (its link in /sys/class/net leads to /sys/devices/virtual) the driver makes the speed up:
@@ -116,7 +116,7 @@ def _whole(name: str, blocks: frozenset[str] | None) -> str:
 
 
 def line_files(interface: str) -> tuple[Wanted, Wanted]:
-    """Those that :func:`parse_speed` wants: the speed, and what kind of device it is."""
+    """The files that :func:`parse_speed` needs: the speed and the kind of device."""
     return Wanted(f"{INTERFACES}{interface}/speed"), Wanted(f"{INTERFACES}{interface}/uevent")
 
 

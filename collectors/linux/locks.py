@@ -1,4 +1,4 @@
-"""File locks that someone waits for, from /proc/locks (Linux, fs/locks.c, ``lock_get_status``).
+"""Contended file locks, from /proc/locks (Linux, fs/locks.c, ``lock_get_status``).
 
 ``1: FLOCK  ADVISORY  WRITE 26171 fe:00:9977858 0 EOF`` is a lock: kind, holder, device and inode, range. The rows of
 those that wait for it follow, with ``->`` before the kind. One that waits for an exclusive lock waits for the last of
@@ -57,7 +57,7 @@ def processes_at(text: str, device: str, inode: int) -> tuple[int, ...]:
 
 def parse(text: str, tested: Collection[int], names: Mapping[int, str]) -> tuple[FileLock, ...]:
     """The locks that processes among ``tested`` wait for, those with the most waiting first. ``names`` are those of
-    processes. A row that is not understood is left out."""
+    processes. Unknown rows are skipped."""
     found: dict[tuple[str, str, int, int], int] = {}
     held: tuple[str, str, int, int] | None = None
     for line in islice(complete_lines(text), MOST_LINES):

@@ -41,7 +41,7 @@ SLOW_EVERY = (
 
 
 class LinuxMachine:
-    """A machine with /proc, read through a transport. Keeps what one sample must know of those before it."""
+    """A machine with /proc, read through a transport. Keeps the state that a sample needs from earlier ones."""
 
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
         self._transport = transport
@@ -195,7 +195,7 @@ class LinuxMachine:
 
 
 def _facts(reading: Reading, source: str, processor: Cpu | None, gauges: Memory | None) -> HostFacts:
-    """What does not change while a machine runs; a name that cannot be read is an empty string."""
+    """The facts that do not change while a machine runs; an unreadable name is an empty string."""
     return HostFacts(
         hostname=_line(reading.optional(HOSTNAME)),
         source=source,

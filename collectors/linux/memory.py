@@ -74,7 +74,7 @@ def parse_paging(vmstat: str, page_kb: int) -> Paging:
 
 @lru_cache(maxsize=1)
 def _table(meminfo: str) -> Mapping[str, int]:
-    """Cached: the same text is asked for memory and then for swap."""
+    """Cached, because memory and swap are parsed from the same text."""
     return counts(meminfo, _NAMES, ":")
 
 

@@ -1,4 +1,4 @@
-"""Whether what is read in two places comes from the same network namespace.
+"""Whether two places share a network namespace.
 
 Source: namespaces(7). An inode number names a namespace of one running kernel, and its boot id names that.
 """
@@ -15,7 +15,7 @@ Texts = Mapping[str, str | Missing]
 
 
 def same_network(one: Texts, other: Texts) -> bool:
-    """Whether both readings of :data:`FILES` are from the same network namespace; no where that is not known."""
+    """Whether both readings of :data:`FILES` are from the same network namespace; false if unknown."""
     return "" not in (network := _network(one)) and network == _network(other)
 
 

@@ -1,4 +1,4 @@
-"""What open connections tell of the services that a machine's processes ask.
+"""The services that a machine's processes call, as seen in their open connections.
 
 The text is made by a transport (``tcp_clocks.py`` here, ``queues.pl`` on a remote host). Its lines hold sums since the
 transport began:
@@ -41,7 +41,7 @@ SERVICES = (
 
 @dataclass(slots=True)
 class Sums:
-    """What transports add up over all readings, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
+    """Sums over all readings of a transport, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
     connection that was opened."""
 
     connections: int = 0
@@ -55,7 +55,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One place, and the sums over the connections that processes of ``user`` have opened to it."""
+    """One address, and the sums over the connections that processes of ``user`` have opened to it."""
 
     place: Endpoint
     user: int

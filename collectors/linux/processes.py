@@ -6,9 +6,9 @@ the processor, and sleeping others in turn: to read all would be the dearest par
 (``smaps_rollup``) makes the kernel walk all page tables of a process (0.1 to 0.3 ms with PHP in a web server): a sample
 reads :data:`PSS_FIRST` that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
 
-How long servers and the generator's own waited for a processor is read of each thread: ``schedstat`` of a process
-tells of its first thread only (Linux, Documentation/scheduler/sched-stats.rst). A process whose ``stat`` is unchanged
-is not read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
+How long servers and the generator's own waited for a processor is read of each thread: ``schedstat`` of a process tells
+of its first thread only (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
+read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -178,7 +178,8 @@ class ProcessTable:
         return None, None
 
     def roots(self, group: str) -> tuple[int, ...]:
-        """Those of a group whose parent is not of it: one for each running server. Of too many, the oldest count."""
+        """The processes of a group whose parent belongs to another group: one for each running server. Of too many, the
+        oldest count."""
         if group not in self._roots:
             parents = {known.stat.pid: known.stat.parent for known in self._of(group)}
             found = [pid for pid, parent in parents.items() if parent not in parents]

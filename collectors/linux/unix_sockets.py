@@ -23,7 +23,7 @@ def is_plain(path: str) -> bool:
 
 
 def is_followed(path: str) -> bool:
-    """Whether what is asked at a path may belong to a tested request."""
+    """Whether calls to a path may belong to a tested request."""
     return is_plain(path) and not path.startswith(_SYSTEM)
 
 

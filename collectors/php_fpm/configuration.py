@@ -1,7 +1,7 @@
 """The pools of php-fpm as it is configured: where each listens, how many children it may have, where its page is.
 
 Source: php.net, "FPM configuration", and php-src, sapi/fpm/fpm/fpm_conf.c: sections in brackets, ``name = value``,
-comments after ``;``, ``include`` anywhere, ``$pool`` in a value. A section that comes twice goes on where it was left.
+comments after ``;``, ``include`` anywhere, ``$pool`` in a value. A repeated section continues the first one.
 """
 
 import re

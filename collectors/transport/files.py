@@ -130,8 +130,8 @@ def _regular(path: str, limit: int) -> str | Missing:
 
 
 def _links(path: str, limit: int, lines: int = MOST_LINES) -> str | Missing:
-    """The targets of the links in a directory, one a line; other entries by their own path. No more than ``limit``
-    characters, nor so many lines."""
+    """The targets of the links in a directory, one a line; other entries by their own path. At most ``limit``
+    characters and a bounded number of lines."""
     text = ""
     try:
         with os.scandir(path) as entries:

@@ -1,4 +1,4 @@
-"""Reads this machine's /proc, and its accept queues and queueing disciplines from the kernel, in a thread of its own.
+"""Reads this machine's /proc, and its accept queues and queueing disciplines from the kernel, in a separate thread.
 
 Proportional memory is read in a second thread: the kernel takes a lock of the process for it that a process deep in
 swap can hold for long, and a sample must not wait for that. Its texts come with a later reading.

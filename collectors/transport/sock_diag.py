@@ -1,8 +1,8 @@
 """TCP sockets of this machine from sock_diag (Linux, include/uapi/linux/sock_diag.h and inet_diag.h; 3.3 and later), as
 in ``ss``.
 
-Unlike /proc/net/tcp, it tells the limit of each accept queue, and the kernel lists only sockets in the states that are
-asked for. There may be tens of thousands in TIME_WAIT: while their rows are read, short connections come and go.
+Unlike /proc/net/tcp, it reports the limit of each accept queue, and the kernel lists only sockets in the requested
+states. There may be tens of thousands in TIME_WAIT: while their rows are read, short connections come and go.
 """
 
 import ipaddress
@@ -165,7 +165,7 @@ def _at_ports(family: int, states: int, ports: Collection[int]) -> Iterator[_Soc
 
 
 def answers(request: bytes, family: int, kind: int = _BY_FAMILY) -> Iterator[bytes]:
-    """What the kernel says of each socket of a family that is asked for. Raises ``OSError``."""
+    """The kernel's record of each socket of the requested family. Raises ``OSError``."""
     return (answer for _, answer in messages(_SOCK_DIAG, kind, request, family))
 
 

@@ -1,5 +1,5 @@
-"""Counts open questions on this machine's outgoing connections, by the peer that is asked: those of TCP by its clocks,
-those of unix sockets by their number (``unix_clocks.py``).
+"""Counts pending requests on this machine's outgoing connections, by peer: those of TCP by its clocks, those of unix
+sockets by their number (``unix_clocks.py``).
 
 The kernel says of each connection how long ago data was last sent and last received (``tcpi_last_data_sent`` and
 ``tcpi_last_data_recv`` of ``struct tcp_info``, Linux, include/uapi/linux/tcp.h). Sent later than received: a question

@@ -1,4 +1,4 @@
-"""Counts the connections to unix sockets of this machine, by the path that is asked and the user who asks.
+"""Counts the connections to unix sockets of this machine, by path and by user.
 
 The kernel keeps no clocks of unix sockets. What is known is that a connection is open, and since about when, because
 it was looked at before. A connection that was made for one request counts as a question as long as it is open. One

@@ -138,7 +138,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number in one period: what is known of it in each run, and a change for each but the first."""
+    """One number in one period: its values in each run, and the changes from the first run."""
 
     of: str
     metric: AnyMetric

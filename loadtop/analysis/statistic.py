@@ -105,7 +105,7 @@ class TargetMeans:
 
     @property
     def worst(self) -> TargetValues:
-        """Each value of the machine where it is worst, so that no other hides one that is full."""
+        """Each value of the machine on which it is worst, so that idle machines do not hide a full one."""
         columns = ([value for value in means if value is not None] for means in zip(*self.machines, strict=True))
         return TargetValues(*(choose(means, default=None) for choose, means in zip(_WORST, columns, strict=False)))
 

@@ -9,8 +9,8 @@ _ARG_START, _ARG_END = 45, 46  # fields of /proc/PID/stat after the name of the 
 
 
 def overwrite(words: Sequence[str], shown: Sequence[str]) -> None:
-    """Replace ``words``, the last ones of this process's command line, by ``shown``. Do nothing where they are not at
-    its end, or where the system does not say where in memory it is: only Linux does."""
+    """Replace ``words``, the last ones of this process's command line, by ``shown``. Do nothing if they are not at its
+    end, or if the system does not report its place in memory: only Linux does."""
     old, new = (b"".join(os.fsencode(word) + b"\0" for word in each) for each in (words, shown))
     if new == old:
         return

@@ -100,7 +100,7 @@ def text(report: Report) -> str:
     cells = max(60, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)) - len(indent)
 
     def lines(health: str, panel: str, words: str, fix: Text) -> Iterator[str]:
-        """A panel's row, and the lines of its fix as they are to be typed."""
+        """A panel's row, and the lines of its fix, ready to paste."""
         row = f"\n{indent}".join(wrapped(words, "", cells) or [""])
         yield f"  {pad(tr(health), _HEALTH_CELLS)}{pad(tr(panel), panel_cells)}{row}"
         label = tr("fix: ")

@@ -113,8 +113,8 @@ def _plan_of_command(words: Sequence[str]) -> "Plan | None":
 
 
 def safe_words(options: Options, words: Sequence[str]) -> list[str]:
-    """``options.words`` or ``options.argv`` without secrets. After ``--``, whose options are not known, what looks like
-    credentials or the value of a header is removed too."""
+    """``options.words`` or ``options.argv`` without secrets. After ``--``, where the options are unknown, text that
+    looks like credentials or header values is removed too."""
     own = len(words) - len(options.program)
     return without_secrets([*words[:own], *map(_without_credentials, words[own:])])
 

@@ -17,7 +17,7 @@ _PATIENCE_S = 5.0
 
 
 class MetricsServer:
-    """Hand :meth:`take` to a test as a sink of snapshots. ``url`` tells what is tested, once that is known."""
+    """Hand :meth:`take` to a test as a sink of snapshots. ``url`` is the tested URL, once it is known."""
 
     def __init__(self, url: Callable[[], str | None]) -> None:
         self._url = url

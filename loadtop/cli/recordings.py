@@ -52,7 +52,7 @@ def opened(path: Path) -> Generator[Session]:
 
 
 def find(path: Path) -> Path:
-    """A name alone can also be that of a recording in the state directory, with or without its suffix."""
+    """A bare name can also be a recording in the state directory, with or without its suffix."""
     if path.name != str(path):
         return path
     named = (directory() / name for name in (path.name, f"{path.name}{SUFFIX}"))

@@ -107,7 +107,7 @@ class Breakdown:
 
 
 def breakdown(measured: Measured) -> Breakdown | None:
-    """``None`` where no request ended, or the load tells no times of its requests."""
+    """``None`` if no request ended, or if the load reports no response times."""
     load, rates = measured.load, measured.load_rates
     if load is None or rates is None or not rates.rps or load.latencies is None or not load.latencies.total.count:
         return None

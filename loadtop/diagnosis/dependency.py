@@ -185,7 +185,7 @@ def _is_measured(host: HostView, peer: PeerRates) -> bool:
 
 
 def _runs_here(host: HostView, peer: PeerRates) -> bool:
-    """Whether the processes of the service are known on the machine that asks it."""
+    """Whether the processes of the service are known on the machine that calls it."""
     if peer.watched:
         return True
     if (

@@ -234,7 +234,7 @@ class Diagnoser:
         return same and explains(self._verdicts[cause.bottleneck], symptom)
 
     def _headroom(self, measured: Measured, confidence: float) -> Finding:
-        """``none``, with what is free as its evidence; ``confidence`` is that of a machine that is watched."""
+        """``none``, with the free resources as evidence; ``confidence`` applies to a watched machine."""
         free = [each.headroom for each in self._verdicts.values() if each.headroom is not None]
         evidence = tuple(each for host in measured.hosts for of in free for each in of(host))
         advice = _next_step(measured)

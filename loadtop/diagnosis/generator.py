@@ -208,7 +208,7 @@ CLIENT_PORTS = Verdict(
 
 
 def _assess_files(measured: Measured) -> Assessment | None:
-    """The limit of open files allows fewer connections than the load wants."""
+    """The limit of open files allows fewer connections than the load needs."""
     load = measured.load
     if load is None or load.generator is None:
         return None

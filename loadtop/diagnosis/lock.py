@@ -10,7 +10,7 @@ from loadtop.rates.measured import HostView, Measured
 MOST_PCT, MOST_CLEAR_PCT = 50.0, 25.0  # percent of the requests at work that wait for one lock; our own
 LEAST_WAITING = 2  # processes that are a queue; our own
 
-_SESSION = "sess_"  # PHP's session files begin with it (session.save_handler = files)
+_SESSION = "sess_"  # prefix of PHP's session files (session.save_handler = files)
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:

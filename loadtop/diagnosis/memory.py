@@ -175,7 +175,7 @@ def room_for(host: HostView, group: str, now: int) -> Message:
 
 
 def fewer_workers(host: HostView, *, swapping: bool) -> Message:
-    """What to do about too many workers for the memory, with the number that fits where it can be told."""
+    """Advice if the workers need too much memory, with the number that fits if it is known."""
     limit = _largest(host)
     room = worker_room(host, limit.group)
     figures: dict[str, Parameter] = {"setting": limit.setting, "now": limit.now}

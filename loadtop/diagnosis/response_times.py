@@ -12,7 +12,7 @@ LOW_OF_SPREAD, HIGH_OF_SPREAD, SPREAD = 20.0, 80.0, 2.0
 """Or the fastest fifth does, and from there to the slowest fifth is this many times more: a queue without order. Our
 own, from recordings of three locks, of which 7 to 15 % of the requests find one free."""
 
-ISOLATED = 3.0  # an answer so many times faster than the next does not measure what a request takes; our own
+ISOLATED = 3.0  # a response this much faster than the next does not represent a request; our own
 
 
 class LeastTime:

@@ -1,4 +1,4 @@
-"""Requests that queue for something no one watches: a database, a lock, a server behind the server.
+"""Requests that queue for something that is not watched: a database, a lock, a server behind the server.
 
 Little's law (L = X * R) splits the requests in flight: X * R0 of them are being served, where R0 is what a request
 takes when no one is before it; the rest wait. R0 is the least time seen while few were in flight, as at the beginning
@@ -173,9 +173,9 @@ WAITING = Verdict(
 
 
 def backs_up(measured: Measured, workers: int) -> bool:
-    """Whether a queue before so many workers is there to stay, as it is under a closed load. Of an open load, requests
-    that come together queue for a moment; where the workers cannot serve it, the requests in flight grow without end,
-    or all connections are taken. Without figures a queue is believed."""
+    """Whether the queue of so many workers is permanent, as under a closed load. Of an open load, requests that come
+    together queue for a moment; where the workers cannot serve it, the requests in flight grow without end, or all
+    connections are taken. Without figures a queue is believed."""
     load = measured.load
     if load is None or load.rate is None or load.in_flight is None:
         return True

@@ -47,7 +47,7 @@ class Guard:
         self._heard = time.monotonic()
 
     def run(self) -> None:
-        """Run the command until it ends or loadtop is gone, then end what is left of it."""
+        """Run the command until it ends or loadtop is gone, then end its remaining processes."""
         signals, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup)

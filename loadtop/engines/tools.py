@@ -357,7 +357,7 @@ def reader_of_command(argv: Sequence[str]) -> ToolReader | None:
 
 
 def reader_of_line(line: str) -> ToolReader | None:
-    """Return a reader for the tool that prints this line: for scripts and wrappers, whose options are unknown."""
+    """Return a reader for the tool that prints this line: for scripts and wrappers with unknown options."""
     return next((tool(()) for tool in TOOLS if re.match(tool.start, line)), None)
 
 

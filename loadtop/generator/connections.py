@@ -157,7 +157,7 @@ class Connections:
             connection.abort()
 
     def overdue(self, at: int, timeout_ns: int) -> tuple[list[Connection], int]:
-        """Return the connections whose request began at least ``timeout_ns`` before ``at``, and when to look again.
+        """Return the connections whose request started at least ``timeout_ns`` before ``at``, and when to check again.
         Connections that the server takes too long to close are closed."""
         late: list[Connection] = []
         earliest = answered = at

@@ -1,7 +1,8 @@
 """A request that is sent many times, and recognition of its responses.
 
 Most responses in a load test differ in nothing but their body, and once a second in their Date. So the bytes of each
-parsed head are remembered. A response that begins with the same bytes means the same: only its end has to be found.
+parsed head are remembered. A response that starts with the same bytes has the same meaning: only its end has to be
+found.
 """
 
 import re
@@ -84,7 +85,7 @@ class Exchange:
         return trace_id
 
     def find(self, data: bytes) -> Head | None:
-        """Return the learnt head that ``data`` begins with."""
+        """Return the learnt head with which ``data`` starts."""
         if self.head is not NO_HEAD and data.startswith(self.prefix):
             return self.head
         for length in self.lengths:

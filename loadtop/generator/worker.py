@@ -210,7 +210,7 @@ class LoadRunner:
             self._send_due()
 
     def stop(self) -> None:
-        """End the load because a person wants it."""
+        """End the load at the user's request."""
         self._drain(LoadState.STOPPED)
 
     def hear(self) -> None:
@@ -251,7 +251,7 @@ class LoadRunner:
                 self._pause()
 
     def _begin(self, number: int, requests: int, ends: float | None) -> None:
-        """Send so many requests as step ``number`` says, until ``ends``."""
+        """Send the requests of step ``number`` until ``ends``."""
         self._step = number
         self._waits_after = -1
         self._end_step_at(ends)

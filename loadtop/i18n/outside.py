@@ -1,8 +1,8 @@
 """Texts from outside (servers, remote hosts, other programs, foreign files): made safe where they are shown.
 
-A parser cuts what it takes, so that nothing behind it handles a text of a megabyte. What is shown goes through
-:func:`plain`, or :func:`printable` where line ends stay. Regular expressions over such texts have bounded quantifiers
-only; a test sees to that.
+A parser cuts its input, so that no later code handles a text of a megabyte. What is shown goes through :func:`plain`,
+or :func:`printable` where line ends stay. Regular expressions over such texts have bounded quantifiers only; a test
+sees to that.
 """
 
 import re
@@ -27,7 +27,8 @@ _ESCAPE_SEQUENCE = re.compile(  # of ECMA-48, as terminals know them
 
 
 def plain(text: str) -> str:
-    """Return ``text`` with every control and format character as its code, so that none reaches the terminal."""
+    """Return ``text`` with every control and format character replaced by its code, because these could control the
+    terminal."""
     return text if text.isprintable() else _CHARACTER.sub(_code, text)
 
 

@@ -137,7 +137,7 @@ class StatedTimes:
 
 @dataclass(frozen=True, slots=True)
 class EngineWorker:
-    """A process that makes load for another engine, as that engine tells of it.
+    """A process that generates load for another engine, as reported by that engine.
 
     ``host`` is the machine, by the name given to loadtop; ``state`` is the engine's own word, ``missing`` where it
     hears of the worker no more. ``users`` are those it simulates, ``cpu_pct`` is percent of a core, ``memory_kb`` what

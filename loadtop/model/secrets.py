@@ -142,7 +142,7 @@ def _is_secret(name: str) -> bool:
 
 
 def blanked(value: Any) -> Any:
-    """Return records or plain data with the secrets in their texts blanked, the same object where there are none.
+    """Return records or plain data with the secrets in their texts blanked; the same object if there are none.
 
     Keys are left as they are, and so are :data:`NAMED_BY_KERNEL`.
     """

@@ -155,7 +155,7 @@ class ServerReading:
 
     @property
     def key(self) -> str:
-        """What tells this server from others of its kind on the same host."""
+        """The identity of this server among others of its kind on the same host."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""Tasks that no one awaits: an exception that ends one goes to the event loop's exception handler, not nowhere.
+"""Tasks that are not awaited: an exception that ends one goes to the event loop's exception handler, not nowhere.
 
 The handler of the process decides what that means: the monitor ends the load with a problem, a worker exits. Exceptions
 of callbacks and of protocols reach the same handler.

@@ -28,7 +28,7 @@ def tell(process: Process | None, data: bytes) -> None:
 
 
 async def end(process: Process, seconds: float) -> None:
-    """End a process by the end of its standard input; kill it if that takes longer than so many seconds."""
+    """End a process by the end of its standard input; kill it if that takes longer than ``seconds``."""
     if process.stdin is not None:
         process.stdin.close()
     try:

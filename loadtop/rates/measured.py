@@ -55,7 +55,7 @@ class HostView:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A frame with its rates, before anybody draws a conclusion."""
+    """A frame with its rates, before the diagnosis."""
 
     frame: Frame
     load_rates: LoadRates | None
@@ -115,8 +115,8 @@ class Measurer:
 
 
 def _with_names(asking: HostView, hosts: Sequence[HostView]) -> HostView:
-    """The machine, with the names of the other machines whose services it asks. An address that several have, such as
-    that of a bridge for containers, names none of them."""
+    """The host, with the names of the other hosts whose services it calls. An address that several have, such as that
+    of a bridge for containers, names none of them."""
     rates = asking.rates
     if rates is None or not rates.peers or len(hosts) < 2:
         return asking

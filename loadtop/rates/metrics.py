@@ -51,7 +51,7 @@ def sum_known(values: Iterable[float | None]) -> float | None:
 
 
 def swap_used(host: HostView) -> float | None:
-    """Percent of the swap space in use; ``None`` where there is none (sar -S prints 0 then, which says too much)."""
+    """Percent of the swap space in use; ``None`` where there is none (sar -S misleadingly prints 0 then)."""
     known = None if host.sample is None else host.sample.swap
     if known is None or known.total_kb == 0:
         return None

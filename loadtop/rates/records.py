@@ -185,10 +185,9 @@ class PeerRates:
     ``by_connection`` are those of :class:`loadtop.model.Peer`.
 
     ``connections`` and ``questions`` are means over ``readings``, ``age_ms`` is the mean age of the pending requests
-    (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes
-    several counts as several, and one on a connection that opened and closed between two readings is missed. ``None``:
-    so many are missed that the rate would mislead. ``host`` is the other machine of the watched ones that has this
-    address.
+    (``None`` where there were none). ``exchanges`` per second are the data segments sent: a question that takes several
+    counts as several, and one on a connection that opened and closed between two readings is missed. ``None``: too many
+    are missed, and the rate would mislead. ``host`` is the other machine of the watched ones that has this address.
     """
 
     address: str
@@ -220,7 +219,7 @@ class ServerRates(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class HostRates:
-    """All rates of one machine over ``seconds`` of its own clock. Parts are ``None`` where not measured twice."""
+    """All rates of one machine over ``seconds`` of its clock. Parts are ``None`` where not measured twice."""
 
     seconds: float
     cpu: CpuShares | None
@@ -258,7 +257,7 @@ class GeneratorRates:
     ``wanted`` is the most that one worker used and waited for of a core, in percent, and ``wait`` what it waited of
     that; ``None`` where waits are not known.
 
-    ``late`` and ``unsent`` are requests per second; ``None`` where an engine does not tell them."""
+    ``late`` and ``unsent`` are requests per second; ``None`` if an engine does not report them."""
 
     cpu: float
     busiest: float

@@ -3,7 +3,7 @@
 A number or a text that MessagePack cannot hold (more than 64 bits, file names that are not UTF-8) makes the whole frame
 JSON instead. What an older program did not measure gets the default of its field.
 
-A file may come from anybody: everything that is decoded is bounded before memory is taken for it.
+A file can come from any source: everything that is decoded is bounded before memory is taken for it.
 """
 
 import json

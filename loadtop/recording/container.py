@@ -1,7 +1,7 @@
-"""The file of a recording: an SQLite database, private from its first byte on, told apart from other files.
+"""The file of a recording: an SQLite database, private from its first byte, and distinguishable from other files.
 
-Each interval is a row of ``frame`` first, written in a transaction of its own. When a block is full, one row of
-``block`` replaces them. Every row has a checksum. People who want SQL use ``loadtop export --sqlite``.
+Each interval is a row of ``frame`` first, written in a separate transaction. When a block is full, one row of ``block``
+replaces them. Every row has a checksum. People who want SQL use ``loadtop export --sqlite``.
 """
 
 import errno

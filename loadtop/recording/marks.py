@@ -29,7 +29,7 @@ class MarkPipe:
     """Made for the time of a test and removed after it. A test does not fail where none can be made."""
 
     def __init__(self, name: str) -> None:
-        """``name`` tells tests apart: the file name of the recording, or what is watched."""
+        """``name`` identifies the test: the file name of the recording, or what is watched."""
         self._path = folder() / f"{os.getpid()}-{called(name)}{SUFFIX}"
         self._fd = -1
         self._rest = b""

@@ -196,7 +196,7 @@ class SessionPlayer:
         self._changed()
 
     def step(self, intervals: int) -> None:
-        """Pause, and show the interval so many after (or before) this one."""
+        """Pause, and move forward or back by a number of intervals."""
         self.playing = False
         self.seek(self._session.time_of(self._session.index(self.at) + intervals))
 
@@ -252,7 +252,7 @@ class SessionPlayer:
         self._show(self._buffer[self._place].snapshot)
 
     async def _go_to(self, wanted: float) -> None:
-        """Show the first moment at or after that time, with what was before it, unless another one is asked for
+        """Show the first moment at or after that time, with the history before it, unless another one is requested
         meanwhile. The picture stands still until then."""
         index = self._session.index(wanted)
         known = bool(self._buffer) and self._buffer[0].at <= wanted <= self._buffer[-1].at + WINDOW * self.interval_s

@@ -54,7 +54,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Block:
-    """Frames that follow each other, decoded one by one when they are asked for. ``lengths`` are in bytes."""
+    """Consecutive frames, each decoded on request. ``lengths`` are in bytes."""
 
     first: int
     times: list[float]
@@ -149,8 +149,7 @@ class Session(AbstractContextManager["Session"]):
             number = block.last + 1
 
     def index(self, at: float) -> int:
-        """Return the number of the first frame at or after ``at`` seconds (one more than the last where there is
-        none)."""
+        """Return the number of the first frame at or after ``at`` seconds, or one more than the last number."""
         return bisect_left(range(1, self.count + 1), at, key=self._at) + 1
 
     def time_of(self, number: int) -> float:

@@ -1,4 +1,4 @@
-"""Writes every interval of a session to its file, from a thread of its own."""
+"""Writes every interval of a session to its file, from a separate thread."""
 
 import json
 import os
@@ -25,7 +25,7 @@ Row = tuple[object, ...]
 
 
 class Writer:
-    """Writes each snapshot in a transaction of its own; what could not be written is kept for the next one."""
+    """Writes each snapshot in a separate transaction; what could not be written is kept for the next one."""
 
     def __init__(self, path: Path, meta: SessionMeta) -> None:
         """Begin a recording. Raises CreationError."""
@@ -150,7 +150,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 class Recorder:
-    """Nothing here raises and :meth:`record` never waits: a test goes on whatever becomes of its recording. ``problem``
+    """Nothing here raises and :meth:`record` never waits: a test continues even if its recording fails. ``problem``
     says in one line what is wrong now, or is empty; ``began`` says whether a file was made."""
 
     def __init__(self, path: Path, *, meta: SessionMeta) -> None:

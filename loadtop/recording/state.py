@@ -27,7 +27,7 @@ def directory() -> Path:
 
 
 def signature(program: str, frames: int, totals: bytes) -> str:
-    """What only this user's loadtop can make of totals of so many frames."""
+    """The signature of totals of a number of frames, which only this user's loadtop can create."""
     return hashlib.blake2b(f"{program} {frames} ".encode() + totals, key=own_key(), digest_size=16).hexdigest()
 
 

@@ -30,8 +30,8 @@ def letter(run: int) -> str:
 
 
 def text(comparison: Comparison, *, everything: bool = False) -> str:
-    """The comparison for people, with a line end. Without ``everything``, of a machine only what differs or is asked
-    for most."""
+    """The comparison for people, with a line end. Without ``everything``, only the host values that differ or are
+    needed most often."""
     return "\n".join([*head(comparison), "", *body(comparison, everything=everything)]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What was the limit under each load, in words: for the reports and for the cockpit when a test is over."""
+"""The limit under each load, in words, for the reports and for the cockpit after a test."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ MOST_LEVELS = 6  # levels that are listed one by one
 
 
 def limits_in_words(held: Sequence[Held]) -> list[Message]:
-    """Each limit with the loads at which it held, the highest first, and the loads at which there was none. Empty
-    where one verdict under one load is all."""
+    """Each limit with the loads at which it held, the highest first, and the loads at which there was none. Empty if
+    there is only one verdict under one load."""
     telling = [each for each in held if each.is_limit or each.level.unit]
     if len(telling) < 2:
         return []
@@ -38,20 +38,20 @@ def loads_in_words(levels: Sequence[LoadLevel]) -> str:
 
 
 def at_load(held: Held) -> str:
-    """The load under which a limit held, to stand after its sentence; empty for no limit, and where not known."""
+    """The load under which a limit held, to follow its sentence; empty without a limit, and if unknown."""
     load = loads_in_words([held.level])
     return tr(" at {load}", load=load) if load and held.is_limit else ""
 
 
 def sentence_of(found: Finding) -> str:
-    """What is the limit, in a sentence without its machine."""
+    """The limit, in a sentence without its host."""
     if found.subject is None:
         return tr(verdict_named(found.bottleneck).sentence)
     return tr("{subject} is the limit", subject=rendered(found.subject))
 
 
 def subject_after(found: Finding) -> str:
-    """The service or the lock that is the limit, to stand after the verdict's name; empty for other verdicts."""
+    """The service or the lock that is the limit, to follow the verdict's name; empty for other verdicts."""
     return "" if found.subject is None else f" {rendered(found.subject)}"
 
 

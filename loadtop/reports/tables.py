@@ -88,7 +88,7 @@ def _tuned(result: RunResult) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """A text that was not written here, so that nothing in it is markup, and none of it leaves its cell."""
+    """An external text, escaped so that it contains no markup and stays in its cell."""
     return _SPECIAL.sub(r"\\\g<0>", plain(text))
 
 
@@ -148,7 +148,7 @@ def _of_requests(load: LoadSample | None) -> Iterator[Table]:
 
 
 def _of_breakdown(found: Json | None) -> Table:
-    """Where the mean time goes while the main verdict holds, the largest part first, with what is left at the end."""
+    """Where the mean time goes while the main verdict holds: the largest part first, the unexplained rest last."""
     rows: list[Row] = []
     if found is not None and found["parts"] is not None:
         parts = [(part_title(part), part["host"], part["ms"]) for part in found["parts"] if part["ms"]]
@@ -176,7 +176,7 @@ def place_title(part: Json) -> str:
 
 
 def failure_classes(failures: Json) -> str:
-    """The classes that occurred with their counts, and ``-`` for those that the engine does not tell apart."""
+    """The classes that occurred, with their counts; ``-`` for classes that the engine does not distinguish."""
     if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
         return tr("not classified")
     known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)

@@ -1,4 +1,4 @@
-"""The report a person reads on the normal screen when a test is over."""
+"""The text report, printed on the normal screen when a test has ended."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +24,7 @@ TIMES: tuple[Translatable, ...] = ("min", "mean", "sd", "median", "max")
 
 
 def report(result: RunResult, slow_requests: int = MOST_SLOW) -> str:
-    """The whole report, with so many slow requests. Lines of at most about 78 columns, with a line end."""
+    """The whole report, with up to ``slow_requests`` slow requests. Lines have at most about 78 columns."""
     summary = result.summary
     lines = _verdict(result)
     for each in result.profiles:
@@ -62,8 +62,8 @@ def _verdict(result: RunResult) -> list[str]:
 
 
 def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
-    """A line each: the value, how it stands to its threshold as both are printed, which evidence that only supports may
-    meet on either side, and the source of the threshold."""
+    """A line per item: the value, its relation to the threshold as both are printed (supporting evidence can lie on
+    either side), and the source of the threshold."""
     titles = [plain(evidence_title(item.metric)) for item in evidence]
     cells, units = (max(map(width, texts), default=0) for texts in (titles, [item.unit for item in evidence]))
     return [
@@ -163,7 +163,7 @@ def _decimal(value: float | None, digits: int) -> str:
 
 
 def _steps(steps: Iterable[Json]) -> list[str]:
-    """A table that fits into 80 columns with up to 99,999 requests/s, whatever the limit is called."""
+    """A table that fits into 80 columns with up to 99,999 requests/s and any name of a limit."""
     titles = ("c", "req/s", "ms mean", "p50", "p99", tr("failed"), "%idle", "%iowait", "%swap", tr("limit"))
     rows: list[tuple[str, ...]] = [titles]
     for step in steps:
@@ -229,7 +229,7 @@ def _host(host: Json) -> list[str]:
 
 
 def _dependencies(peers: Sequence[Json]) -> list[str]:
-    """The services that are asked, those with the most pending requests first."""
+    """The services that the host calls, those with the most pending requests first."""
     template = (
         "  calls    {service}{address}  pending {questions} on {connections} connections  {exchanges}/s  {ms} ms each"
     )
@@ -248,7 +248,7 @@ def _dependencies(peers: Sequence[Json]) -> list[str]:
 
 
 def brief(rates: HostRates) -> str:
-    """The servers of a machine in a few figures; empty where there is none."""
+    """The servers of a host in a few figures; empty without servers."""
     return "".join(kind.brief(kind.rates(rates)) for kind in KINDS)
 
 
@@ -257,6 +257,6 @@ def _megabytes(statistic: Json | None) -> str:
 
 
 def wrapped(text: str, indent: str, cells: int = WIDTH) -> list[str]:
-    """The text in lines of at most so many columns; between Japanese characters a line may end anywhere. Names and
-    options, which someone may copy, stay whole."""
+    """The text in lines of at most ``cells`` columns. Between Japanese characters a line can end anywhere. Names and
+    options are not split, so that they can be copied."""
     return [f"{indent}{line.strip()}" for line in folded(text, cells - len(indent)) if line]

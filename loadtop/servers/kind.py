@@ -89,8 +89,8 @@ class Workers(Generic[R]):
     """How the workers of a kind of server are measured and limited.
 
     ``setting`` is the directive that limits them, ``verdict`` the limit that is named where a pool is full. ``allowed``
-    is how many workers the ``configuration`` for so many allows. ``takes_page``: the status page takes one of these
-    workers. ``enable`` says how to make the pools visible, ``apply`` how a new setting takes effect.
+    is the number of workers that the ``configuration`` for that number allows. ``takes_page``: the status page takes
+    one of these workers. ``enable`` says how to make the pools visible, ``apply`` how a new setting takes effect.
     """
 
     setting: str
@@ -105,7 +105,7 @@ class Workers(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Kind(ServerKind, Generic[R]):
-    """A kind of server: what is read of it, what is shown, and which limits it can have.
+    """A kind of server: the values that are read, what is shown, and its possible limits.
 
     ``title`` is its name for people. ``record`` is the type of one reading. ``rows`` are those of the text report, from
     a machine's entry in the JSON summary; ``brief`` is for the line per interval; ``settings`` are the names and values

@@ -1,4 +1,4 @@
-"""What kinds of servers share whose workers run an application: when a pool is full, and what to do then."""
+"""The common parts of servers whose workers run an application: when a pool is full, and what to do then."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -60,7 +60,7 @@ VERDICT_NAMES = tuple(_BY_NAME)  # every name that a verdict can have, `none` fi
 
 
 def verdict_named(name: str) -> Verdict:
-    """The verdict of this name. Raises KeyError where there is none."""
+    """The verdict of this name. Raises KeyError for an unknown name."""
     return _BY_NAME[name]
 
 

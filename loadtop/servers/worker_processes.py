@@ -9,7 +9,7 @@ SETTING = "--workers"
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcesses(ServerReading):
-    """A pool of ``workers`` processes with so many ``threads`` each, of which each serves one request at a time.
+    """A pool of ``workers`` processes with ``threads`` threads each; a thread serves one request at a time.
 
     ``address`` is where the pool listens, ``active`` how many threads serve a request, ``listen_queue`` the kernel's
     accept queue there."""

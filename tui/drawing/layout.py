@@ -85,7 +85,7 @@ HUGE = (  # from 168 columns on
 
 
 def _with_breakdown(bands: Sequence[Band]) -> tuple[Band, ...]:
-    """The bands with the breakdown in one of its own below the first, instead of a tab."""
+    """The bands with the breakdown in a separate band below the first, instead of a tab."""
     first, *others = (
         replace(band, panels=tuple(place.replace("/breakdown", "") for place in band.panels)) for band in bands
     )

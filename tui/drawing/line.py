@@ -25,8 +25,8 @@ _COMBINING = {"Mn", "Mc", "Me"}
 def safe(text: str) -> str:
     """``text`` with every control, format or private character replaced, and white space made plain.
 
-    It is composed (NFC) so that accented letters survive; combining characters that are left over, and others
-    that take no cell of their own, are dropped, because terminals disagree about them.
+    It is composed (NFC) so that accented letters survive; leftover combining characters, and others without width, are
+    dropped, because terminals disagree about them.
     """
     if text.isascii() and text.isprintable():
         return text

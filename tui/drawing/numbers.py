@@ -1,4 +1,4 @@
-"""Numbers as text of a fixed width, so that nothing jumps when they change. ``None`` is "-", never 0."""
+"""Numbers as text of a fixed width, so that the screen does not jump when they change. ``None`` is "-", never 0."""
 
 ABSENT = "-"  # shown for what was not measured
 

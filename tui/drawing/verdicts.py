@@ -37,7 +37,7 @@ def finding_titled(finding: Finding, host: str | None) -> str:
 
 
 def sentence(finding: Finding) -> Line:
-    """A finding in a sentence that begins with its title."""
+    """A finding in a sentence that starts with its title."""
     title, rest = finding_headline(finding)
     colon = ":" if verdict_named(finding.bottleneck).clause else ""
     return line(Span(title, severity(finding)), f"{colon} {rest}{on(finding.host)}")
@@ -60,7 +60,7 @@ LEAST_NAME = 5  # cells of a machine's name that stay before a metric
 
 
 def named(where: str, name: str, cells: int, ellipsis: str) -> str:
-    """Machine and metric in so many cells; where there is no room for both, the machine's name is cut."""
+    """Machine and metric in ``cells`` cells; if there is no room for both, the machine's name is cut."""
     words = evidence_title(name)
     return clip(clip_middle(where, max(LEAST_NAME, cells - width(words)), ellipsis) + words, cells, ellipsis)
 
@@ -71,7 +71,7 @@ def threshold_of(evidence: Evidence) -> str:
 
 
 def counts(evidence: Evidence) -> bool:
-    """Whether a value is beyond its threshold, and so supports the finding."""
+    """Whether a value is beyond its threshold and supports the finding."""
     return evidence.value <= evidence.threshold if evidence.below else evidence.value >= evidence.threshold
 
 

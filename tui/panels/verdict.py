@@ -1,4 +1,4 @@
-"""The verdict: what is the limit, where and since when, on what evidence, and what to do."""
+"""The verdict: the limit, its host and duration, the evidence and the advice."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -36,8 +36,8 @@ NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold
 
 
 class _State(NamedTuple):
-    """The title with its role, what follows it and on ``where``, and what is said instead of evidence. ``subject``
-    is the most important part of ``rest``, where that is too long."""
+    """The title with its role, the text after it and ``where``, and the text instead of evidence. ``subject`` is the
+    most important part of ``rest``, for narrow screens."""
 
     role: Role
     name: str
@@ -107,8 +107,8 @@ class VerdictPanel(Panel):
         return _State(severity(verdict), *finding_headline(verdict), on(where), subject=subject)
 
     def _reasons(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
-        """Evidence, advice, the parts of a request's time where their panel is not shown, symptoms. The advice has
-        precedence over more evidence, which key e shows."""
+        """Evidence, advice, the parts of a request's time where their panel is not shown, symptoms. Advice has
+        precedence over further evidence, which key e shows."""
         below: list[Line] = []
         forecast = None if view.snapshot is None else view.snapshot.diagnosis.forecast
         if forecast is not None and verdict.bottleneck == NONE:
@@ -132,7 +132,7 @@ class VerdictPanel(Panel):
         return [*reasons, *(line(text) for text in advice), *below][:rows]
 
     def _meter(self, item: Evidence, verdict: Finding, view: View, cells: int) -> Line:
-        """One value in a row of its own, with a gauge that has a tick at the threshold."""
+        """One value per row, with a gauge that has a tick at the threshold."""
         telling = counts(item)
         role = Role.FREE if verdict.bottleneck == NONE else Role.FULL if telling else Role.DIM
         head = (

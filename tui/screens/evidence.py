@@ -1,4 +1,4 @@
-"""The evidence: every finding that holds, each value against its threshold, and who published the threshold."""
+"""The evidence: every finding that holds, each value against its threshold, and the source of the threshold."""
 
 from collections.abc import Sequence
 from typing import ClassVar

@@ -107,5 +107,5 @@ class RequestTime:
 
 
 def _place(part: Part, host: str | None, name: str | None) -> Place:
-    """What has a hue of its own. All locks share one: there may be a new file for each session."""
+    """The parts with a separate hue. All locks share one: there may be a new file for each session."""
     return part, host, None if part is Part.LOCK else name

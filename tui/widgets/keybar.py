@@ -18,7 +18,7 @@ GAP = 2  # cells after a key with a label
 class Key:
     """A key: Textual's name for it, the action, its texts in the footer, and a sentence for help and palette.
 
-    A narrow footer leaves out the highest ``rank`` first. A key without a ``label`` shares that of the next key.
+    A narrow footer leaves out the highest ``rank`` first. A key without a ``label`` shares the label of the next key.
     ``of_load``: it is offered only where load is generated.
     """
 

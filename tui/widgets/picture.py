@@ -46,7 +46,7 @@ def svg(strips: Sequence[Strip], ground: Style, title: str) -> str:
 
 
 def document(shapes: Sequence[str], size: tuple[int, int], ground: Style, title: str) -> str:
-    """A picture of so many cells and rows, with these shapes."""
+    """A picture of ``cells`` by ``rows``, with these shapes."""
     width, height = MARGIN * 2 + WIDE * size[0], MARGIN * 2 + HIGH * size[1]
     return "\n".join(
         [

@@ -108,6 +108,6 @@ def explain(argv: Sequence[str], messages: Sequence[str], status: int | None, pr
 
 
 def _quoting(reason: Message, messages: Sequence[str]) -> Message:
-    """The reason with the command's own words, from which a new kind of mistake can be told."""
+    """The reason with the output of the command, so that unknown failures can be identified."""
     last = next((on_one_line(line)[:_LAST] for line in reversed(messages) if line.strip()), "")
     return Message("{reason} ({said})", reason=reason, said=last) if last else reason

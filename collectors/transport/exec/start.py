@@ -14,8 +14,8 @@ TERMINAL_SILENCE_S = 4
 
 
 async def start_command(argv: Sequence[str], *, messages: bool = True) -> asyncio.subprocess.Process:
-    """Start it in a session of its own, so that nothing in it can ask on the terminal. Its
-    ``messages`` come on its standard error, if wanted. Raises :class:`TransportError`."""
+    """Start it in a new session, so that it cannot prompt on the terminal. Its ``messages`` come on its standard error,
+    if wanted. Raises :class:`TransportError`."""
     try:
         return await asyncio.create_subprocess_exec(
             *argv,

@@ -51,7 +51,7 @@ class _Guard:
             await asyncio.sleep(_BEAT_S)
 
     def _fail(self, _: Message) -> None:
-        """Without its heartbeat, every connection is ended, and says so."""
+        """Without its heartbeat, every connection ends with that reason."""
         self._end()
 
     def _say(self, line: str) -> None:

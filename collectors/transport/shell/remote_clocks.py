@@ -1,4 +1,4 @@
-"""Adds up the clocks of connections on a remote host without perl, where ``ss`` tells them (``clocks.awk``).
+"""Adds up the clocks of connections on a remote host without perl, if ``ss`` reports them (``clocks.awk``).
 
 One reading takes about 5 ms of a processor there and 15 us for each connection, so there is one with each sample, and
 fewer where there are many connections.

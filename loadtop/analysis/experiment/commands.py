@@ -109,7 +109,7 @@ async def wait_until_ready(ready: str, *, place: str | None, directory: Path, se
 
 
 async def _refusal(url: str, seconds: float) -> str:
-    """Why the server at a URL is not ready; empty if it is. It can say anything, for as long as it likes."""
+    """Why the server at a URL is not ready; empty if it is. The server can send any amount of data."""
     parts = urlsplit(url)
     secure, host = parts.scheme == "https", parts.netloc.rpartition("@")[2]
     path = urlunsplit(("", "", parts.path or "/", parts.query, ""))

@@ -102,8 +102,8 @@ def _times(distribution: Distribution, stated: StatedTimes | None) -> Json | Non
 
 
 def _schedule_json(last: LoadSample) -> Json:
-    """How many requests of the open model were sent after their time, and how many never; ``None`` where there is no
-    schedule, or the engine does not tell."""
+    """How many requests of the open model were sent after their time, and how many never; ``None`` without a schedule,
+    or if the engine does not report it."""
     generator = last.generator
     if last.rate is None or generator is None or generator.late is None or generator.unsent is None:
         return {"late": None, "unsent": None}
@@ -111,7 +111,8 @@ def _schedule_json(last: LoadSample) -> Json:
 
 
 def _failures_json(failures: Failures) -> Json:
-    """The contract's classes, ``None`` where the engine does not tell one apart; ``unclassified`` only with such."""
+    """The contract's classes; ``None`` for a class that the engine does not distinguish; ``unclassified`` only with
+    such."""
     classes = asdict(failures)
     if not failures.unclassified and None not in classes.values():
         del classes["unclassified"]

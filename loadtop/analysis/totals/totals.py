@@ -34,8 +34,8 @@ class RunResult:
     """All that is reported of a test, as plain data: :meth:`as_data` gives JSON, :meth:`from_data` reads it.
 
     ``summary`` is the JSON summary of the contract, which is in English; ``main``, ``held`` and the message of
-    ``last_load`` are for people. ``held`` is what was the limit under each load (:meth:`Timeline.by_load`), ``main``
-    what reports begin with: the limit under the highest load. ``last_load`` is the load's last sample,
+    ``last_load`` are for people. ``held`` has the limit under each load (:meth:`Timeline.by_load`), ``main`` is the
+    first verdict in reports: the limit under the highest load. ``last_load`` is the load's last sample,
     ``distributions`` the response times by part, merged. ``roles`` are those of the machines, ``steps`` the steps of a
     sweep while they were steady.
     """

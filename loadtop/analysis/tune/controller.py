@@ -70,8 +70,8 @@ class StepSearch:
 
 
 def _between(known: Sequence[Point], knee: Knee) -> int | None:
-    """The finer step that tells most: first below where it gets worse, which bounds the setting, then where the knee
-    begins. ``None`` where neighbours are close enough."""
+    """The additional step with the most information: first below where it gets worse, which bounds the setting, then
+    where the knee begins. ``None`` where neighbours are close enough."""
     best = max(point.rps for point in known if point.good)
     gaps: list[tuple[int, int, int]] = []
     if knee.worse_from is not None:

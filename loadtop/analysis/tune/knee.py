@@ -186,7 +186,7 @@ def find_knee(results: Sequence[StepResult]) -> Knee | None:
 
 
 def limit_of(results: Sequence[StepResult], knee: Knee | None) -> StepResult | None:
-    """The step whose verdict says what the limit is: at the knee or, before that is felt there, next above it."""
+    """The step whose verdict is the limit: at the knee or, before that is felt there, next above it."""
     known = sorted(results, key=lambda result: result.concurrency)
     first = 0 if knee is None else knee.concurrency
     above = [result for result in known if result.concurrency >= first]

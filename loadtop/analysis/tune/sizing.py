@@ -108,8 +108,8 @@ class TuneResult:
 
 
 def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | None) -> Sizing | None:
-    """The limit to set for the pool that matters; ``None`` where no pool was seen, or where the knee was not reached,
-    so that nothing is known of what more workers would do."""
+    """The limit to set for the pool that matters; ``None`` if no pool was seen, or if the knee was not reached, because
+    the effect of more workers is then unknown."""
     pool = _pool(results, limit)
     if pool is None or not results:
         return None

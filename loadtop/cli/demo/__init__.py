@@ -1,1 +1,1 @@
-"""A server of its own and a load on it, to see everything without any setup."""
+"""A private server and a load on it, to see everything without any setup."""

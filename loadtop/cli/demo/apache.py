@@ -1,4 +1,4 @@
-"""An Apache with a configuration of its own, for any user and any layout: Debian, Red Hat, Homebrew, macOS."""
+"""An Apache with a private configuration, for any user and any layout: Debian, Red Hat, Homebrew, macOS."""
 
 import os
 import pwd

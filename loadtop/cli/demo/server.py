@@ -1,4 +1,4 @@
-"""The demo: a server of its own, and the load on it: headroom, then a full worker pool, then a full processor."""
+"""The demo: a private server, and the load on it: headroom, then a full worker pool, then a full processor."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What the demo shows, phase by phase, and why the verdict changes: a line of each in the cockpit and as a mark."""
+"""The phases of the demo, and why the verdict changes: a line per phase, shown in the cockpit and set as a mark."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ FAST_S = 20.0  # of all phases together, with --fast
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """So many connections that request one page, and what that shows."""
+    """A number of connections that request one page, and a line of explanation."""
 
     page: Page
     connections: int
@@ -44,7 +44,7 @@ OVER = Message("The demo has ended: q prints the report, `loadtop replay` shows 
 
 
 def caption(load: LoadSample | None) -> Text:
-    """The line of the present phase. A load that was started again begins with the first."""
+    """The line of the current phase. A restarted load begins with the first phase."""
     if load is None or load.state is LoadState.STARTING:
         return STARTING
     return OVER if load.state.ended else PHASES[(load.step - 1) % len(PHASES)].told

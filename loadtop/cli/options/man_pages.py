@@ -85,7 +85,7 @@ def _entry(term: str, text: str) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Text of which nothing is a request: backslashes, and dots and quotes at the beginning of a line. A dash is one
+    """Escaped text without troff requests: backslashes, and dots and quotes at the beginning of a line. A dash is one
     that can be copied."""
     shown = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return f"\\&{shown}" if shown.startswith(".") else shown

@@ -212,7 +212,7 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Command:
     """``usage`` is what follows ``loadtop``; ``module`` of ``loadtop.cli`` has ``main(options) -> exit code``.
-    ``examples`` are also what follows ``loadtop``. ``parts`` are commands of its own, with what each does."""
+    ``examples`` are also what follows ``loadtop``. ``parts`` are its subcommands, with their summaries."""
 
     name: str
     usage: str

@@ -59,7 +59,7 @@ def _check_spelling(word: str) -> None:
 
 
 def _check_conflicts(options: Options) -> None:
-    """Raise UsageError if two options of a set are given of which one is possible."""
+    """Raise UsageError if two mutually exclusive options are given."""
     given: dict[str, str] = {}
     for option in options_of(options.command):
         if option.conflict and option.given(options):

@@ -1,4 +1,4 @@
-"""Values of options that are read from a file, ``@FILE``, so that no secret is on the command line."""
+"""Option values read from a file (``@FILE``), which keeps secrets off the command line."""
 
 import os
 import stat

@@ -1,1 +1,1 @@
-"""JMeter as an engine. It runs as processes of its own."""
+"""JMeter as an engine. It runs as separate processes."""

@@ -1,1 +1,1 @@
-"""Locust as an engine. It runs as processes of its own and is never imported."""
+"""Locust as an engine. It runs as separate processes and is never imported."""

@@ -97,7 +97,7 @@ class Workers:
         return GeneratorSample(tuple(self._cpu_s.values()), None, None, None) if self._cpu_s else None
 
     def update(self, workers: Iterable[Worker], seconds: float) -> None:
-        """Take what the master reports, so many seconds after its last report."""
+        """Process a report of the master, which comes ``seconds`` after its last one."""
         forgotten = set(self._known)
         for worker in workers:
             key, machine = worker.id, worker.machine
@@ -128,5 +128,5 @@ class Workers:
                 self._set_state(key, UNKNOWN)
 
     def _set_state(self, key: str, state: str) -> None:
-        """Set the state of a worker of which nothing else is known."""
+        """Set the state of a worker about which nothing else is known."""
         self._known[key] = EngineWorker(self._known[key].name, self._known[key].host, state)

@@ -172,7 +172,7 @@ def _lacks(pools: tuple[FpmPool, ...], _: HostSample) -> Lack:
 
 
 def _pools(pools: Sequence[ServerRates[FpmPool]], processes: Sequence[Process]) -> Iterator[WorkerPool]:
-    """Those whose page gives figures. A pool whose page does not come is full."""
+    """The pools whose page reports figures. A pool whose page does not respond is full."""
     for pool in (each.reading for each in pools):
         silent = pool.silent_s is not None and pool.max_children is not None
         total = pool.max_children if silent and pool.total is None else pool.total

@@ -1,4 +1,4 @@
-"""One pool of php-fpm, as its status page and its configuration tell it."""
+"""One pool of php-fpm, from its status page and its configuration."""
 
 from dataclasses import dataclass
 
