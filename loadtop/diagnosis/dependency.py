@@ -200,11 +200,16 @@ def _runs_here(host: HostView, peer: PeerRates) -> bool:
 
 def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
     """Whether servers and services on this machine neither run nor wait for a CPU for much of a request: then strangers
-    fill the CPU, and do not slow the service down."""
+    fill the CPU, and do not slow the service down. The threads of databases are not asked how long they wait: they
+    stand in the same queues as those of the servers."""
     groups = () if host.rates is None else host.rates.of_role(*Role)
-    shares = [None if group.cpu is None or group.wait is None else group.cpu + group.wait for group in groups]
-    known = [share for share in shares if share is not None]
-    return len(known) == len(shares) and bool(known) and 10.0 * sum(known) / rps < LITTLE_PART * mean_ms
+    running = [group.cpu for group in groups if group.cpu is not None]
+    asked = [(group.cpu, group.wait) for group in groups if group.cpu is not None and group.wait is not None]
+    served = sum(cpu for cpu, _ in asked)
+    if len(running) < len(groups) or not served:
+        return False
+    share = sum(running) * (1.0 + sum(wait for _, wait in asked) / served)
+    return 10.0 * share / rps < LITTLE_PART * mean_ms
 
 
 def _advice(

@@ -14,6 +14,7 @@ from loadtop.servers.registry import WORKERS
 
 CPU_FULL = 90.0  # percent busy at which the ``cpu`` verdict is given: workers beyond that find no processor
 RESERVE = 0.9  # share of the memory that workers may fill; the rest is for the page cache and for peaks; our own
+LEAST_OTHERS = 5.0  # percent of the processors from which what other programs take is worth a word
 LEAST_STEPS = 3  # steps with differing numbers of busy workers needed to tell the memory of busy from idle ones
 
 BoundName = Literal["memory", "knee", "scoreboard", "cpu", "tested"]
@@ -117,8 +118,11 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     if not full and (knee is None or not knee.bounded):
         return None
     memory = worker_memory(results, pool)
-    seen = (_by_cpu(pool, limit), _by_reach(results)) if full else (_by_knee(knee), _by_scoreboard(results, knee, pool))
-    found = (_by_memory(results, knee, memory), *seen)
+    found = [_by_memory(results, knee, memory)]
+    if full:
+        found += [_by_cpu(pool, limit, min(result.others for result in results)), _by_reach(results)]
+    else:
+        found += [_by_knee(knee), _by_scoreboard(results, knee, pool)]
     bounds = sorted((bound for bound in found if bound is not None), key=lambda bound: bound.workers)
     if not bounds:
         return None
@@ -222,13 +226,17 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Worke
     return Bound("scoreboard", max(busy) + page, Message(text, number=max(busy)))
 
 
-def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
-    """A full pool on a free processor: at how many workers the processor would be full (utilisation law)."""
-    used = None if limit is None else limit.used
+def _by_cpu(pool: WorkerPool, limit: StepResult | None, others: float) -> Bound | None:
+    """A full pool on a free processor: at how many workers the processor would be full (utilisation law). ``others``:
+    the percentage that other programs take in every step, which does not grow with the workers."""
+    used = None if limit is None or limit.used is None else limit.used - others
     if used is None or used < 1.0 or not pool.capacity:
         return None
-    workers = int(pool.capacity * CPU_FULL / used)
+    workers = int(pool.capacity * (CPU_FULL - others) / used)
     text = Message("{number} of them make the CPU {share:.0f} % busy", number=pool.capacity, share=used)
+    if others >= LEAST_OTHERS:
+        template = "{number} of them take {share:.0f} % of the CPU, other programs {others:.0f} %"
+        text = Message(template, number=pool.capacity, share=used, others=others)
     return Bound("cpu", max(workers, pool.capacity), text)
 
 

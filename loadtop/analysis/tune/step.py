@@ -11,11 +11,12 @@ from loadtop.analysis.statistic import Json, TargetMeans, TargetValues, latency_
 from loadtop.diagnosis.finding import NONE, Finding
 from loadtop.diagnosis.memory import TRAFFIC_KB_S
 from loadtop.i18n import Message
-from loadtop.model import Distribution, HostSample, LoadSample, LoadState
+from loadtop.model import OTHER, Distribution, HostSample, LoadSample, LoadState
 from loadtop.model.histogram import merge
 from loadtop.model.server import Role
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
+from loadtop.rates.records import HostRates
 from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import KINDS, WORKERS
 
@@ -37,7 +38,8 @@ class Window(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Interval:
     """One interval of a step, which ended at ``at`` on the session's axis: the requests that ended in it, and what the
-    machines under test did. ``pools`` and ``room_kb`` are those of the first machine. ``seconds`` is its length."""
+    machines under test did. ``pools``, ``room_kb`` and ``others`` are those of the first machine. ``seconds`` is its
+    length."""
 
     at: float
     concurrency: int
@@ -50,6 +52,7 @@ class Interval:
     targets: dict[str, TargetValues]
     pools: tuple[WorkerPool, ...]
     room_kb: float | None
+    others: float = 0.0
 
     @classmethod
     def between(cls, before: LoadSample, load: LoadSample, snapshot: Snapshot) -> "Interval | None":
@@ -71,6 +74,7 @@ class Interval:
             target_values(snapshot),
             found,
             None if first is None or first.sample is None else _room(first.sample, found),
+            0.0 if first is None or first.rates is None else _others(first.rates),
         )
 
     @property
@@ -85,7 +89,7 @@ class StepResult:
     Where several machines serve the load, ``idle``, ``iowait`` and swap are those of the worst. What the sizing
     needs is of the first machine: ``pools`` hold means over the step; ``room_kb`` is the memory that servers can
     have there: what they take and what is free, or the limit of their control group; ``used`` is the share of the
-    processors. What was not measured is ``None``.
+    processors, and ``others`` that of programs that are no servers. What was not measured is ``None``.
     """
 
     concurrency: int
@@ -104,6 +108,7 @@ class StepResult:
     pools: tuple[WorkerPool, ...]
     room_kb: float | None
     used: float | None = None
+    others: float = 0.0
 
     @property
     def rps(self) -> float:
@@ -271,6 +276,7 @@ def measure(intervals: Sequence[Interval], *, after_swapping: bool) -> StepResul
         pools=_mean_pools(interval.pools for interval in part),
         room_kb=min((interval.room_kb for interval in part if interval.room_kb is not None), default=None),
         used=None if first.idle is None else 100.0 - first.idle - (first.iowait or 0.0),
+        others=sum(interval.others for interval in part) / len(part),
     )
 
 
@@ -285,6 +291,12 @@ def _verdict(part: Sequence[Interval], swap_kb_s: float | None) -> Finding:
     counts = Counter((finding.bottleneck, finding.host) for finding in later)
     most = max(counts.values())
     return next(f for f in reversed(later) if counts[f.bottleneck, f.host] == most)
+
+
+def _others(rates: HostRates) -> float:
+    """Percent of the processors that programs take which are neither servers nor loadtop's."""
+    taken = sum(each.cpu or 0.0 for each in rates.processes or () if each.process.group == OTHER)
+    return taken / max(1, len(rates.cores))
 
 
 def worker_pools(host: HostView) -> tuple[WorkerPool, ...]:

@@ -182,19 +182,22 @@ class TestKneeAndScoreboard:
 
 class TestAFullPool:
     @pytest.mark.parametrize(
-        ("capacity", "used", "workers"),
-        [(40, 30.0, 120), (40, 95.0, 40), (40, 1.0, 3600), (40, 0.9, None), (40, None, None), (None, 30.0, None)],
-    )
+        ("capacity", "used", "workers", "others"),
+        [(40, 30.0, 120, 0.0), (40, 95.0, 40, 0.0), (40, 1.0, 3600, 0.0), (40, 0.9, None, 0.0), (40, None, None, 0.0),
+         (None, 30.0, None, 0.0), (40, 80.0, 80, 70.0), (40, 70.5, None, 70.0)],
+    )  # fmt: skip
     def test_as_many_as_fill_the_processor(
-        self, measured: Measured, capacity: int | None, used: float | None, workers: int | None
+        self, measured: Measured, capacity: int | None, used: float | None, workers: int | None, others: float
     ) -> None:
-        results = measured(8, 64, pool={"capacity": capacity}, used=used, bottleneck="apache-workers")
+        results = measured(8, 64, pool={"capacity": capacity}, used=used, others=others, bottleneck="apache-workers")
         found = size(results, None, results[-1])
         assert found is not None
         assert found.pool_was_full
         assert bounds(found).get("cpu") == workers
         assert bounds(found)["tested"] == 65
-        assert workers is None or reason(found, "cpu") == f"40 of them make the CPU {used:.0f} % busy"
+        share = f"{(used or 0.0) - others:.0f} %"
+        said = f"take {share} of the CPU, other programs 70 %" if others else f"make the CPU {share} busy"
+        assert workers is None or reason(found, "cpu") == f"40 of them {said}"
 
     def test_the_fullest_of_several_is_meant(self, a_result: Result, a_pool: APool) -> None:
         rows = (("a", 5, 10, 1), ("b", 6, 10, 20), ("c", 4, None, 5), ("d", 1, None, 0))
