@@ -111,7 +111,7 @@ def hello(of_the_file: ExitStack) -> Apache:
 
 @pytest.mark.parametrize("level", ["0", "1", "2", "3", "4"])
 @pytest.mark.parametrize("page", ["index.html", "nothing"])
-def test_what_is_reported_of_requests_and_responses(hello: Apache, level: str, page: str) -> None:
+def test_reports_on_requests_and_responses(hello: Apache, level: str, page: str) -> None:
     ours, theirs = both_told(hello.url + page, level)
     assert ours == theirs
     assert ours.count("LOG: header received:") == (3 if int(level) >= 2 else 0)

@@ -36,7 +36,7 @@ def test_every_option_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("option", [["-f", "SSL2"], ["-f", "SSL3"], ["-Z", "TLS_AES_256_GCM_SHA384"]])
-def test_what_python_cannot_do_is_reported_before_anything_is_sent(
+def test_limits_of_python_are_reported_before_anything_is_sent(
     option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*option, "-n", "1", "--no-record", "https://127.0.0.1:1/"]) == 2

@@ -30,7 +30,7 @@ def served(server: Apache) -> int:
 
 
 @pytest.mark.parametrize("keepalive", [(), ("-k",)])
-def test_what_is_counted_is_what_apache_logged(apache: ApacheFactory, state: Path, keepalive: tuple[str, ...]) -> None:
+def test_the_count_equals_apaches_log(apache: ApacheFactory, state: Path, keepalive: tuple[str, ...]) -> None:
     server = apache(mpm="prefork", workers=10, pages={"index.html": "x" * 1000})
     done = loadtop(*keepalive, "-n", "2000", "-c", "8", "--json", "-", server.url)
     assert done.returncode == 0, done.stderr

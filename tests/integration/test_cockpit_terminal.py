@@ -170,7 +170,7 @@ def test_a_signal_to_continue_begins_nothing_twice(window: Window) -> None:
     assert window.wait_for_end() < 2.0
 
 
-async def test_what_is_no_terminal_is_not_read_for_keys() -> None:
+async def test_keys_are_read_from_terminals_only() -> None:
     """As in a script's loop over a file, or in a job: its end would be read over and over, with a whole core."""
     driver = TerminalDriver(Cockpit(FakeFeed(moments("headroom"))))
     driver.fileno = os.open(os.devnull, os.O_RDONLY)

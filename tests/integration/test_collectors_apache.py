@@ -296,7 +296,7 @@ async def test_passwords_in_a_url_are_sent_and_not_shown(client: StatusClient) -
     assert page.url == f"http://127.0.0.1:{port}/s?auto"
 
 
-async def test_this_is_no_url(client: StatusClient) -> None:
+async def test_this_is_not_a_url(client: StatusClient) -> None:
     for url in ("http://", "nonsense", "http://[::1/"):
         with pytest.raises(FetchError):
             await client.get(url, 1.0)

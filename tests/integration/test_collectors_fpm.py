@@ -165,7 +165,7 @@ async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
     assert not PHP_FPM.readings(sample)
 
 
-async def test_a_page_of_its_own_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:
+async def test_a_page_with_a_separate_listener_answers_when_the_pool_is_full(php_fpm: FpmFactory, watch: Watch) -> None:
     port = free_port()
     extra = f"pm.status_listen = 127.0.0.1:{port}"
     server = php_fpm(tcp=True, max_children=2, extra=extra)

@@ -108,7 +108,7 @@ async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> Non
     assert "connection refused" in haproxy_outcome(sample)[1]
 
 
-async def test_another_page_says_what_to_do(haproxy: HaproxyFactory, watch: Watch) -> None:
+async def test_another_page_comes_with_advice(haproxy: HaproxyFactory, watch: Watch) -> None:
     server = haproxy([1])
     host = await watch(status_urls={"haproxy": [f"http://127.0.0.1:{server.stats_port}/nothing"]})
     sample = await until(host, lambda s: "stats enable" in haproxy_outcome(s)[1])

@@ -259,7 +259,7 @@ async def test_reading_blocks_no_event_loop(machine: LinuxMachine) -> None:
     assert sorted(delays)[len(delays) // 2] < 0.02
 
 
-async def test_psutil_tells_the_same(sample: HostSample) -> None:
+async def test_psutil_gives_the_same_values(sample: HostSample) -> None:
     other: Machine = PsutilMachine(KINDS)
     try:
         await other.sample()

@@ -1,5 +1,4 @@
-"""Real nginx: its page and limits, alone, before other servers, near and far, and the verdict when it drops
-connections."""
+"""Real nginx, local and remote: its page, its limits, other servers behind it, and dropped connections."""
 
 import asyncio
 import contextlib
@@ -167,7 +166,7 @@ async def test_a_page_of_its_configuration_is_found(nginx: NginxFactory, watch: 
     assert [page.url for page in NGINX.readings(sample)] == [f"{server.url}deep/page"]
 
 
-async def test_a_missing_page_says_what_to_paste(nginx: NginxFactory, watch: Watch) -> None:
+async def test_a_missing_page_comes_with_a_block_to_paste(nginx: NginxFactory, watch: Watch) -> None:
     server = nginx(status=False)
     host = await watch(target_urls=[server.url])
     sample = await until(host, lambda s: "404" in str(outcome_of(s).reason))
@@ -240,7 +239,7 @@ async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory) -> 
     assert host["totals"]["nginx"]["dropped_s"]["max"] > 0
 
 
-async def test_enough_connections_are_no_limit(nginx: NginxFactory) -> None:
+async def test_enough_connections_are_not_a_limit(nginx: NginxFactory) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 512)
         found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "2", "--interval", "0.5", server.slow_url)

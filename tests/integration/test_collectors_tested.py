@@ -101,7 +101,7 @@ async def test_a_server_that_runs_php_itself_has_no_pool(
 
 @pytest.mark.servers
 @pytest.mark.parametrize("how", ["near", "far"])
-async def test_behind_haproxy_the_servers_that_it_asks_count(
+async def test_behind_haproxy_its_servers_count(
     apache: ApacheFactory, haproxy: HaproxyFactory, watch: Watch, how: str
 ) -> None:
     """Each with its own page: one asked for through HAProxy would be now of one, now of the other. One of them is named

@@ -78,7 +78,7 @@ async def test_without_a_stats_server(uwsgi: UwsgiFactory, watch: Watch) -> None
     assert FIX in outcome(sample)[1]
 
 
-async def test_a_socket_that_is_no_stats_server(uwsgi: UwsgiFactory, watch: Watch) -> None:
+async def test_a_socket_that_is_not_a_stats_server(uwsgi: UwsgiFactory, watch: Watch) -> None:
     server = uwsgi(extra="stats-no-cores = true")
     named = await watch(status_urls={"uwsgi": [server.stats]})
     await until(named, is_read(lambda status: (status.workers, status.threads, status.active) == (2, 1, 0)))

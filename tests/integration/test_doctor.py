@@ -99,6 +99,6 @@ def test_the_text_is_for_people() -> None:
 
 
 @pytest.mark.parametrize("words", [["--host", "a=b"], ["--fpm", "nonsense"], ["--haproxy", "x"], ["http://web1/"]])
-def test_what_it_does_not_understand(words: list[str]) -> None:
+def test_unknown_input(words: list[str]) -> None:
     done = loadtop("doctor", *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)

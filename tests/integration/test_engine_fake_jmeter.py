@@ -92,7 +92,7 @@ def test_no_process_is_left_whichever_is_killed(jmeter: Path, mark: str, tmp_pat
     assert not files_left()
 
 
-def test_it_says_why_there_is_no_load(jmeter: Path, mark: str) -> None:
+def test_it_gives_the_reason_for_a_missing_load(jmeter: Path, mark: str) -> None:
     for script, expected in (
         ("echo 'Error in NonGUIDriver java.io.Problem: odd'; exit 1", "jmeter ended: java.io.Problem: odd"),
         ("echo 'Error in NonGUIDriver x.ForbiddenClassException: y'", "Debian's JMeter 2.13 needs libbsh-java"),

@@ -55,7 +55,7 @@ def says_nothing(port: int) -> bool:
             return True
 
 
-def test_ports_of_the_master_serve_no_one_else(waiting: Apache, mark: str) -> None:
+def test_ports_of_the_master_serve_only_its_pools(waiting: Apache, mark: str) -> None:
     url = f"{waiting.url}page.php"
     with started("--json", "-", "--engine", "locust", "-t", "90", "-c", "2", "--no-record", url) as program:
         assert wait_until(lambda: waiting.access_log.read_text().count("GET /page.php") > 5)

@@ -54,7 +54,7 @@ async def connected() -> AsyncIterator[Connected]:
         yield connect
 
 
-async def test_a_server_inside_is_found_and_asked_there(apache: ApacheFactory, watch: Watch) -> None:
+async def test_a_server_inside_is_found_and_queried_there(apache: ApacheFactory, watch: Watch) -> None:
     apache(workers=4)  # another, which is not inside
     server = apache(mpm="prefork", workers=6, launcher=INSIDE)
     host = await watch(ExecTransport(f"exec:{entering(server.pid)}"))
@@ -77,7 +77,7 @@ async def test_a_command_that_works_once_at_a_time_brings_no_pages(connected: Co
         await transport.fetch("http://127.0.0.1:9/", 5.0)
 
 
-async def test_a_network_of_its_own(connected: Connected, tmp_path: Path) -> None:
+async def test_a_separate_network(connected: Connected, tmp_path: Path) -> None:
     """Its loopback is not that of this machine, and connections that come from there are its own."""
     (tmp_path / "page").write_text("inside")
     serve = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(tmp_path), "8080"]
@@ -198,7 +198,7 @@ async def test_it_connects_again_when_the_container_was_restarted(
         ("sh -c 'yes >&2'", "keeps printing"),
     ],
 )
-async def test_what_is_no_shell(connected: Connected, command: str, problem: str) -> None:
+async def test_not_a_shell(connected: Connected, command: str, problem: str) -> None:
     with pytest.raises(TransportError) as refused:
         await connected(command)
     assert problem in str(refused.value)
@@ -245,7 +245,7 @@ def test_a_load_on_a_container(apache: ApacheFactory, tmp_path: Path) -> None:
     server.program.kill()
 
 
-def test_doctor_says_what_is_missing() -> None:
+def test_doctor_names_missing_parts() -> None:
     command = "sh -c 'echo \"Error: No such container: web\" >&2; exit 1' --token secret-word"
     words = ["doctor", "--json", "-", "--host", f"web=exec:{command}"]
     done = subprocess.run([sys.executable, "-m", "loadtop", *words], capture_output=True, text=True, timeout=60)

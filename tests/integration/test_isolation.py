@@ -52,7 +52,7 @@ def test_a_worker_can_write_nowhere_but_into_the_directory_of_the_run(tmp_path: 
 
 
 @pytest.mark.parametrize("variable", ["HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"])
-def test_each_test_has_directories_of_its_own(variable: str, seen: set[str]) -> None:
+def test_each_test_has_private_directories(variable: str, seen: set[str]) -> None:
     place = Path(os.environ[variable])
     assert list(place.iterdir()) == []
     assert Path(tempfile.gettempdir()) == Path(os.environ["TMPDIR"])

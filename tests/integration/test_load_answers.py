@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("keepalive", [True, False])
 
 @BOTH
 @pytest.mark.parametrize("workers", [1, 3])
-async def test_sends_exactly_as_many_requests_as_asked(keepalive: bool, workers: int) -> None:
+async def test_sends_exactly_n_requests(keepalive: bool, workers: int) -> None:
     async with scripted() as server:
         run = await run_load(plan(server.url, requests=251, concurrency=7, keepalive=keepalive, workers=workers))
     assert run.last.state is LoadState.DONE
@@ -83,7 +83,7 @@ async def test_answers_that_are_not_2xx_are_counted_apart() -> None:
     assert run.last.failed == 0
 
 
-async def test_a_404_page_is_no_failure_but_is_mentioned() -> None:
+async def test_a_404_page_is_not_a_failure_but_is_mentioned() -> None:
     async with scripted(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno") as server:
         run = await run_load(plan(server.url, requests=20, keepalive=True))
     assert run.last.state is LoadState.DONE

@@ -64,7 +64,7 @@ async def watch(pool: LoadPool, sizes: list[int]) -> None:
         *("chunks", "trailers and close", "length", "no length and close"),
     ],
 )
-async def test_what_has_no_end_is_given_up(keepalive: bool, start: bytes, again: bytes, kind: str) -> None:
+async def test_endless_input_is_abandoned(keepalive: bool, start: bytes, again: bytes, kind: str) -> None:
     sizes: list[int] = []
     async with scripted(handler=endless(start, again)) as server:
         what = plan(server.url, requests=2, concurrency=2, keepalive=keepalive, timeout_s=0.7, keep_going=True)

@@ -64,7 +64,7 @@ async def test_arrivals_are_evenly_spread() -> None:
     assert gaps[len(gaps) // 2] == pytest.approx(0.01, rel=0.1)
 
 
-async def test_what_a_full_server_keeps_waiting_is_late_and_in_the_end_unsent() -> None:
+async def test_requests_to_a_full_server_are_late_and_finally_unsent() -> None:
     async with scripted(pause_s=0.05) as server:
         # Two connections serve at most 40 of 200 requests/s; every other arrival waits longer.
         run = await run_load(open_plan(server.url, 200, seconds=1, most=2, keepalive=True))

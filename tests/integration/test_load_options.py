@@ -256,7 +256,7 @@ async def test_a_tls_option_that_cannot_be_had_is_reported_before_anything_is_se
     assert run.last.requests == 0
 
 
-def test_a_key_with_a_password_is_not_asked_for_it(tmp_path: Path) -> None:
+def test_a_key_with_a_password_does_not_prompt(tmp_path: Path) -> None:
     certificate, key = certify(tmp_path, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"), tmp_path / "key"
     openssl = find_program("openssl", install="apt-get install openssl")
     locked = [openssl, "pkey", "-in", str(certificate), "-aes256", "-passout", "pass:hidden", "-out", str(key)]

@@ -72,7 +72,7 @@ async def test_a_running_load_is_ended_and_started_again() -> None:
         assert last.requests == len(server.heads)
 
 
-async def test_the_next_step_comes_when_it_is_asked_for() -> None:
+async def test_the_next_step_starts_on_request() -> None:
     async with scripted(pause_s=0.005) as server:
         steps = tuple(Step(concurrency=number, duration_s=60.0) for number in (1, 3))
         what = replace(plan(server.url, seconds=60), steps=steps)

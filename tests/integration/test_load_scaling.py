@@ -173,7 +173,7 @@ async def grown(pool: LoadPool, server: Scripted) -> None:
     await until(lambda: len(pool.pids) == MOST and server.open > 0)
 
 
-async def test_what_a_person_asks_for_reaches_the_new_workers() -> None:
+async def test_user_commands_reach_the_new_workers() -> None:
     async with scripted(pause_s=0.01) as server:
         pool = LoadPool(plan(server.url, Step(concurrency=6, duration_s=60), keepalive=True), scaling=EveryHalfSecond())
         await pool.start()

@@ -27,6 +27,6 @@ def test_stopped_and_killed_servers_leave_no_process(apache: ApacheFactory) -> N
         assert server.program.members() == []
 
 
-def test_a_missing_program_fails_with_what_to_install() -> None:
+def test_a_missing_program_fails_and_names_the_package() -> None:
     with pytest.raises(pytest.fail.Exception, match=r"needs no-such-server, .* not installed: apt-get install it"):
         find_program("no-such-server", install="apt-get install it")

@@ -124,7 +124,7 @@ async def test_its_load_shows_headroom_then_a_full_pool_then_a_full_processor(mo
         assert sum(step.duration_s or 0 for step in demo_plan(target).steps) == pytest.approx(6)
 
 
-def test_each_phase_says_what_is_shown() -> None:
+def test_each_phase_has_an_explanation() -> None:
     env = {**os.environ, "LOADTOP_DEMO_SECONDS": "3", "LOADTOP_DEMO_SERVER": "embedded"}
     done = loadtop("demo", "--headless", "--no-record", "--interval", "0.2", "--json", "-", env=env)
     assert done.returncode == 0, done.stderr

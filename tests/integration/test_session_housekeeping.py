@@ -74,7 +74,7 @@ def test_what_is_open_stays(folder: Path, held: str) -> None:
     assert (folder / held).exists()
 
 
-def test_rename_keeps_what_is_in_it(folder: Path) -> None:
+def test_rename_keeps_the_contents(folder: Path) -> None:
     done = loadtop("sessions", "rename", "day1", "before the change")
     assert done.returncode == 0, done.stderr
     with Session(folder / "before the change.loadtop") as session:
@@ -86,7 +86,7 @@ def test_rename_keeps_what_is_in_it(folder: Path) -> None:
     assert {"day2.loadtop", "day3.loadtop", "notes.loadtop"} <= _names(folder)
 
 
-def test_prune_wants_to_know_what(folder: Path) -> None:
+def test_prune_needs_a_criterion(folder: Path) -> None:
     before = _names(folder)
     for words in ([], ["--older-than", "soon"], ["--keep", "0"], ["--keep", "1.5"]):
         done = loadtop("sessions", "prune", *words)

@@ -49,7 +49,7 @@ def test_markdown_has_the_steps(recording: Path) -> None:
     assert re.search(r"^\| 2 \| \d", done.stdout, re.MULTILINE)
 
 
-def test_text_is_printed_when_nothing_else_is_asked(recording: Path) -> None:
+def test_text_is_printed_by_default(recording: Path) -> None:
     done = loadtop("report", str(recording))
     assert "Percentiles in ms" in done.stdout
 
@@ -68,7 +68,7 @@ def test_page_that_cannot_be_written_is_reported_before_the_load(folder: Path) -
     assert page in done.stderr
 
 
-def test_exports_have_what_was_recorded(recording: Path, folder: Path) -> None:
+def test_exports_contain_the_recorded_values(recording: Path, folder: Path) -> None:
     done = loadtop(
         "export", str(recording), "--csv", str(folder / "csv"), "--jsonl", str(folder / "rows.jsonl"),
         "--cast", str(folder / "film.cast"), "--size", "80x24", "--sqlite", str(folder / "tables.db"),
@@ -113,7 +113,7 @@ def test_sar_has_the_columns_of_sar(recording: Path) -> None:
     assert list(dict.fromkeys(heads.findall(ours))) == list(dict.fromkeys(heads.findall(theirs)))
 
 
-def test_export_wants_to_know_what(recording: Path, folder: Path) -> None:
+def test_export_needs_a_format(recording: Path, folder: Path) -> None:
     film = str(folder / "missing" / "film.cast")
     for words in ([], ["--sar", "--host", "nobody"], ["--cast", film, "--size", "9x9"]):
         done = loadtop("export", str(recording), *words)

@@ -95,7 +95,7 @@ def test_one_whose_journal_was_emptied_can_be_read_there(path: Path) -> None:
     assert run(path, "read") == "3 []"
 
 
-def test_one_that_was_cut_short_says_what_to_do(path: Path) -> None:
+def test_one_that_was_cut_short_comes_with_advice(path: Path) -> None:
     run(path, "write", "and die")
     path.with_name("a.loadtop-shm").unlink()
     close_off(path)

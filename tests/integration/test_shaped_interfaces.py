@@ -61,7 +61,7 @@ def rates(interfaces: Mapping[str, Interface]) -> dict[str, set[tuple[str, str, 
     }
 
 
-def test_any_user_reads_what_tc_prints(shaped: Path) -> None:
+def test_any_user_can_read_the_output_of_tc(shaped: Path) -> None:
     command = ["unshare", "--net", str(shaped), "sh", "-c", BOTH, sys.executable]
     done = subprocess.run(command, input=NEAR, capture_output=True, text=True, check=True, cwd=ROOT)
     theirs, _, ours = done.stdout.partition("ours\n")

@@ -98,7 +98,7 @@ def with_password(sshd: SshdFactory, directory: Path, method: str) -> Sshd:
     return sshd(extra=extra, launcher=(find_program("unshare", install="util-linux"), "-m", "sh", "-c", mount, "sshd"))
 
 
-def test_a_passphrase_is_asked_before_the_cockpit(sshd: SshdFactory, tmp_path: Path) -> None:
+def test_ssh_asks_for_a_passphrase_before_the_cockpit_starts(sshd: SshdFactory, tmp_path: Path) -> None:
     window = Window(with_passphrase(sshd()), tmp_path)
     try:
         window.wait_for("Enter passphrase for key")
@@ -131,7 +131,7 @@ def test_a_password_is_asked_and_may_be_wrong_once(sshd: SshdFactory, tmp_path: 
         window.close()
 
 
-def test_no_answer_is_no_way_in(sshd: SshdFactory, tmp_path: Path) -> None:
+def test_no_response_means_no_access(sshd: SshdFactory, tmp_path: Path) -> None:
     window = Window(with_passphrase(sshd()), tmp_path, "--headless", "-t", "2")
     try:
         window.wait_for("Enter passphrase for key")

@@ -151,7 +151,7 @@ async def test_no_way_past_the_first_machine(way: Way, trouble: Callable[[Way], 
     assert not clients(way.config)
 
 
-async def test_nothing_is_asked_in_a_window(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_prompt_opens_a_window(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ssh that leads to the first machine knows nothing of the options of the other one."""
     asked, program = way.directory / "asked", way.directory / "askpass"
     program.write_text(f"#!/bin/sh\n: >{asked}\necho yes\n")

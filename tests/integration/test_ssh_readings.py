@@ -108,7 +108,7 @@ async def test_listening_sockets_of_a_far_process(far: SshTransport, machine: Ss
     assert [place.port for place in found[machine.pid]] == [machine.port]
 
 
-async def test_what_cannot_be_read_is_named(far: SshTransport) -> None:
+async def test_unreadable_parts_are_named(far: SshTransport) -> None:
     wanted = ("/proc/none", "/proc/loadavg", "/proc/none/fd/", "/sys/class/net/lo/speed", "/proc/a b", "/proc/*")
     reading = await far.read(Request(tuple(map(Wanted, wanted))))
     assert reading.files["/proc/none"] == reading.files["/proc/none/fd/"] == Missing("no such file")

@@ -1,5 +1,4 @@
-"""Who serves the requests on a remote host: behind connections that are short, beside many sockets in TIME_WAIT, and
-behind unix sockets."""
+"""The servers on the request path of a remote host: short connections, many in TIME_WAIT, unix sockets."""
 
 import asyncio
 import contextlib

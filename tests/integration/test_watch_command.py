@@ -62,7 +62,7 @@ def test_results_of_a_tool_are_recorded(web: Apache, state: Path) -> None:
     assert "as reported by wrk" in report
 
 
-def test_what_a_tool_does_not_print_is_in_no_report(web: Apache, state: Path, tmp_path: Path) -> None:
+def test_values_that_a_tool_does_not_print_are_in_no_report(web: Apache, state: Path, tmp_path: Path) -> None:
     assert watch("-q", "--", "hey", "-n", "40", "-c", "2", web.url).returncode == 0
     recording = str(next(state.glob("*.loadtop")))
     text = report_of("--text", recording)

@@ -1,5 +1,4 @@
-"""The lab needs root on Linux. Asked for (`make lab`, `pytest -m lab`) it fails without; otherwise it is left out, and
-a line says so."""
+"""The lab needs root on Linux. Without, `make lab` fails, and other runs leave it out and say so."""
 
 import os
 import sys

@@ -95,5 +95,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", marked(CASES))
-def test_names_what_the_generator_lacks(case: Case, tmp_path: Path, report: Report) -> None:
+def test_names_the_missing_resource_of_the_generator(case: Case, tmp_path: Path, report: Report) -> None:
     judge(case, tmp_path, report)

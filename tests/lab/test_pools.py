@@ -1,5 +1,4 @@
-"""Pools and queues of servers that are full while the machine is not: php-fpm, HAProxy, nginx, the accept queue,
-a lock."""
+"""Full pools and queues on an idle machine: php-fpm, HAProxy, nginx, the accept queue, a lock."""
 
 import contextlib
 import csv

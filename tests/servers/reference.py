@@ -1,5 +1,4 @@
-"""Programs and libraries that others wrote, which ours is compared with. The end of a run of the tests lists them with
-their versions."""
+"""Reference programs and libraries. The end of a test run lists them with their versions."""
 
 import importlib.metadata
 import subprocess

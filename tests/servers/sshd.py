@@ -68,8 +68,7 @@ class SshdFactory:
     def __call__(
         self, *, alias: str = "web1", extra: str = "", launcher: Sequence[str] = (), address: str = "127.0.0.1"
     ) -> Sshd:
-        """Start one, by the command ``launcher`` where given, at an address of its own; ``extra`` goes before the
-        server's configuration."""
+        """Start one with ``launcher`` at a free address; ``extra`` precedes its configuration."""
         binary = find_program("sshd", install=INSTALL)
         directory = self._servers.enter_context(server_directory())
         directory.chmod(0o700)

@@ -38,7 +38,7 @@ def test_the_terminal_decides(environment: dict[str, str], palette: object, glyp
     assert appearance.glyphs is glyphs
 
 
-def test_ascii_can_be_asked_for() -> None:
+def test_ascii_can_be_selected() -> None:
     assert Appearance.of_terminal({"LANG": "C.UTF-8", "LOADTOP_ASCII": "1"}).glyphs is ASCII
 
 
@@ -67,7 +67,7 @@ def test_roles_that_stand_side_by_side_look_different(palette: Mapping[Role, Sty
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, BLOCKS, ASCII], ids=["unicode", "blocks", "ascii"])
-def test_what_colours_say_is_reported_by_signs_too(glyphs: Glyphs) -> None:
+def test_signs_repeat_the_meaning_of_colours(glyphs: Glyphs) -> None:
     """The verdict by its sign, a state of the processors by its filling, a limit on the time strip by its letter."""
     assert len({glyphs.fine, glyphs.limit, glyphs.unsure}) == 3
     assert len(set(glyphs.shades)) == 4

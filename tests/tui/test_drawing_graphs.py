@@ -116,7 +116,7 @@ def test_dots_hold_two_intervals_a_cell() -> None:
 
 
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=60), st.integers(2, 12))
-def test_a_cell_stays_what_it_is(values: list[float], cells: int) -> None:
+def test_a_cell_keeps_its_content(values: list[float], cells: int) -> None:
     """Only the newest cell changes, or everything moves by a whole cell."""
     before = text_of(graph(values[:-1], cells, 1, 100.0, UNICODE)[0])
     after = text_of(graph(values, cells, 1, 100.0, UNICODE)[0])
@@ -144,7 +144,7 @@ def test_ceilings_of_sizes_are_round_as_written(kilobytes: float) -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200), st.integers(1, 60))
-def test_axes_hold_what_is_shown(values: list[float], shown: int) -> None:
+def test_axes_cover_the_data(values: list[float], shown: int) -> None:
     assert top_of(values, shown) >= max(values[-shown:])
 
 

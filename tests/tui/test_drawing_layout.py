@@ -41,7 +41,7 @@ def test_the_whole_screen_is_used(width: int, height: int) -> None:
     assert sum(one.region.width * one.region.height for one in placed) == width * (height - 2)
 
 
-def test_what_matters_least_is_left_out_first() -> None:
+def test_the_least_important_part_is_dropped_first() -> None:
     known = ("verdict", "load", "cpu", "memory", "devices", "apache", "processes", "time")
 
     def bands(height: int) -> list[Band]:

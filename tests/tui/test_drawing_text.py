@@ -57,7 +57,7 @@ def test_a_spread_line_has_its_size(left: Line, right: Line, cells: int) -> None
 
 
 @given(SPANS, SPANS, st.integers(1, 40))
-def test_what_changed_is_all_that_changed(old: Line, new: Line, cells: int) -> None:
+def test_only_the_changed_part_changes(old: Line, new: Line, cells: int) -> None:
     before, after = fit(old, cells), fit(new, cells)
     made = cells_of(before)
     stretches = changed(before, after)
@@ -174,7 +174,7 @@ def test_sizes_never_outgrow_seven_cells(kilobytes: float) -> None:
 @pytest.mark.parametrize(
     "made", [f(None) for f in (numbers.count, numbers.per_second, numbers.milliseconds, numbers.size, numbers.speed)]
 )
-def test_what_was_not_measured_is_a_dash(made: str) -> None:
+def test_unmeasured_values_are_dashes(made: str) -> None:
     assert made == "-"
 
 

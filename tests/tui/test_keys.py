@@ -259,7 +259,7 @@ async def test_panels_can_be_clicked(feed_of: FeedOf, appearance: Appearance) ->
         assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
 
 
-async def test_a_caption_has_a_line_of_its_own(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_a_caption_has_a_separate_line(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     app = Cockpit(feed_of("swap"), appearance=appearance, caption=lambda load: f"state {load and load.state}")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()

@@ -93,7 +93,9 @@ class Recorded:
         return found
 
 
-async def test_every_action_is_asked_for_in_three_ways(appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_action_can_be_started_in_three_ways(
+    appearance: Appearance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By each of its keys, by a click on the last line, and by its words in the palette."""
     app = Cockpit(FakeFeed(moments("headroom")), appearance=appearance)
     run_action, asked = app.run_action, list[str]()
@@ -130,7 +132,7 @@ async def test_every_action_is_asked_for_in_three_ways(appearance: Appearance, m
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.action)
-async def test_what_an_action_leads_to(
+async def test_the_result_of_an_action(
     key: Key, appearance: Appearance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -110,7 +110,7 @@ async def test_chosen_by_mouse(appearance: Appearance) -> None:
     assert await left_with(PageApp[Chosen](SessionsPage(appearance, FOUND)), "q", click=None) is None
 
 
-async def test_what_cannot_be_done_is_reported(appearance: Appearance) -> None:
+async def test_impossible_actions_are_reported(appearance: Appearance) -> None:
     app = PageApp[Chosen](SessionsPage(appearance, [*FOUND[:2], DAMAGED]))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()

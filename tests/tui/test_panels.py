@@ -131,7 +131,7 @@ def test_the_classes_lose_their_numbers_first(appearance: Appearance) -> None:
     assert last_line(appearance, 50, BROKEN).endswith("  length timeout")
 
 
-def test_a_message_that_the_verdict_tells_leaves_the_figures(appearance: Appearance) -> None:
+def test_a_message_in_the_verdict_keeps_the_figures(appearance: Appearance) -> None:
     assert "trouble ahead" in last_line(appearance, 40, BROKEN, message="trouble ahead")
     assert "failed" in last_line(appearance, 40, BROKEN, verdict="errors", message="trouble ahead")
 
@@ -167,7 +167,9 @@ def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> 
     ("failures", "said"),
     [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no class")],
 )
-def test_what_a_tool_does_not_say_is_not_zero(appearance: Appearance, failures: Failures | None, said: str) -> None:
+def test_values_that_a_tool_does_not_report_are_not_zero(
+    appearance: Appearance, failures: Failures | None, said: str
+) -> None:
     view = view_of("ab")
     assert view.snapshot is not None
     view = replace(view, snapshot=with_load(view.snapshot, failures=failures))
@@ -202,7 +204,7 @@ def test_haproxy_zoomed(stage_with: StageWith) -> None:
 
 
 @pytest.mark.parametrize("panel", ["fpm", "haproxy", "nginx", "workers"])
-def test_what_is_not_there_has_no_panel(panel: str, stage_with: StageWith) -> None:
+def test_absent_servers_have_no_panel(panel: str, stage_with: StageWith) -> None:
     stage = stage_with(UNICODE)
     text = "\n".join(stage.show(view_of("headroom"), (200, 60)).lines)
     assert panel not in stage.cockpit.panel_names

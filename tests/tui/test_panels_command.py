@@ -72,7 +72,7 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
     assert app.return_value is signal.SIGINT
 
 
-async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_past_intervals_can_be_shown_again(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     async with running("seq 1 60", feed_of("watching"), appearance) as (app, pilot, program):
         await asyncio.wait_for(program.wait(), 20)
         await until(lambda: any(" 60 " in line for line in screen_text(app)))
@@ -82,7 +82,7 @@ async def test_what_has_gone_by_can_be_seen_again(feed_of: FeedOf, appearance: A
         await until(lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
 
 
-async def test_what_a_command_prints_cannot_leave_its_panel(
+async def test_the_output_of_a_command_stays_in_its_panel(
     feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
     script = r"printf '\033]0;title\007\033[?1049h\033[2J\033[50;200Hx\033[31m\342\200\256odd\033[999C|'; read end"

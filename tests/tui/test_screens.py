@@ -106,7 +106,7 @@ def test_the_screen_is_whole(
 @example("databases-full", (60, 20), "mysql", False, "en", "unicode")
 @example("databases-full", (60, 20), "postgresql", False, "ja", "unicode")
 @settings(max_examples=settings().max_examples * 6 // 10)
-def test_every_panel_says_what_it_must(
+def test_every_panel_shows_its_facts(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, zoomed: bool, spoken: str, signs: str
 ) -> None:
     view, stage, glyphs = view_of(name), stage_with(GLYPHS[signs]), GLYPHS[signs]

@@ -75,7 +75,7 @@ async def test_the_first_key_is_answered_at_once_also_under_a_limit(appearance: 
     assert update.spans
 
 
-async def test_what_is_sent_is_what_changed(appearance: Appearance) -> None:
+async def test_only_changes_are_sent(appearance: Appearance) -> None:
     """The cells of the spans, and no cell beside them: a terminal that plays them shows the new screen."""
     app = Cockpit(FakeFeed([]), appearance=appearance)
 

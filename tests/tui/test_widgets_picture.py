@@ -24,7 +24,7 @@ def test_a_picture_is_xml_with_its_text() -> None:
     assert len(list(root.iter("{http://www.w3.org/2000/svg}rect"))) > 5
 
 
-def test_pictures_are_named_after_what_they_show() -> None:
+def test_pictures_are_named_after_their_content() -> None:
     name = file_name("http://web1:8080/a b/../index.php?x=1", 0.0)
     assert name.name.startswith("loadtop-web1-8080-a-b-..-index.php-x-1-")
     assert name.suffix == ".svg"

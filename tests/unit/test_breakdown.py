@@ -72,7 +72,7 @@ def test_a_machine_and_a_container_on_it_count_once() -> None:
     assert cpu == pytest.approx({"web1": 2.0, "c0": 4.0, "c1": 4.0, "c2": 4.0})
 
 
-def test_connections_of_a_pool_are_no_questions() -> None:
+def test_idle_pooled_connections_are_not_pending_requests() -> None:
     """They are older than any request."""
     for age_ms, ms in ((None, 100.0), (480.0, 100.0), (480.1, None)):
         told = found(host(peers=(replace(peer(5.0), age_ms=age_ms),)), latencies=times(240.0))
@@ -144,7 +144,7 @@ def test_of_the_whole_run_the_requests_in_progress_are_divided_too() -> None:
     assert shares == pytest.approx({"cpu-wait": 1 / 2, "cpu": 1 / 80}, abs=0.001)
 
 
-def test_what_cannot_be_measured_is_no_zero() -> None:
+def test_unmeasurable_values_are_not_zero() -> None:
     told = found(host(groups=(group(blocked=4),), processes=None), latencies=replace(times(240.0), waiting=None))
     assert unknown(told) == set(Part) - {"connect", "cpu", "stolen"}
     assert told.unexplained_ms == pytest.approx(240.0)

@@ -46,7 +46,7 @@ def test_only_databases_and_caches_are_services() -> None:
     assert replace(host(), rates=None).services() == ()
 
 
-def test_what_redis_says_of_itself() -> None:
+def test_the_status_of_redis() -> None:
     assert state_of(CACHE, REDIS) == ServiceState(
         kind="redis", address="db:6379", port=6379, connected=12, connection_limit=1000, thread_pct=41.25
     )
@@ -101,7 +101,7 @@ def test_metrics_of_redis() -> None:
     assert {metric.read(host()) for metric in REDIS.metrics} == {None}
 
 
-def test_what_mysql_says_of_itself() -> None:
+def test_the_status_of_mysql() -> None:
     state = state_of(DATABASE, MYSQL)
     assert state == ServiceState(
         kind="mysql", address="db:3306", port=3306, connected=12, connection_limit=151, running=4, lock_waits=3
@@ -144,7 +144,7 @@ def test_metrics_of_mysql() -> None:
     assert {metric.read(host()) for metric in MYSQL.metrics} == {None}
 
 
-def test_what_postgresql_says_of_itself() -> None:
+def test_the_status_of_postgresql() -> None:
     state = state_of(SESSIONS, POSTGRESQL)
     assert state == ServiceState(
         kind="postgresql", address="db:5432", port=5432, connected=13, connection_limit=97, running=5, lock_waits=3

@@ -77,7 +77,7 @@ def test_one_that_serves_all_at_once_is_none(course: Course) -> None:
     assert named(course.go_on(6, load=PARALLEL, changes={"peers": asks(11.9)})) == "none"
 
 
-def test_idle_connections_are_no_dependency(course: Course) -> None:
+def test_idle_connections_are_not_a_dependency(course: Course) -> None:
     begin(course, SERIAL_FIRST)
     assert named(course.go_on(6, board=None, load=SERIAL, changes={"peers": asks(0.0)})) == "waiting"
 
@@ -192,11 +192,11 @@ def test_a_lock_of_a_php_session_is_reported_by_its_path(course: Course) -> None
     assert "Call session_write_close()" in str(course.go_on(5, load=SERIAL, changes=locks).verdict.advice)
 
 
-def test_a_few_that_wait_for_a_file_are_no_limit(course: Course) -> None:
+def test_a_few_waiting_for_a_file_are_not_a_limit(course: Course) -> None:
     assert named(course.go_on(5, load=PARALLEL, changes=locked(5))) == "none"
 
 
-def test_idle_workers_that_wait_for_the_mutex_of_apache_are_no_limit(course: Course) -> None:
+def test_idle_workers_waiting_for_apaches_mutex_are_not_a_limit(course: Course) -> None:
     board = "W" * 3 + "_" * 7
     load = served(50, *[40.0] * 50, c=3)
     assert named(course.go_on(5, load=load, board=board, changes=locked(6, kind="posix"))) == "none"
@@ -314,7 +314,7 @@ def test_what_it_took_when_fewer_asked(
         (mysql(10.0), {"connected": 20, "max_connections": 20}, True),
     ],
 )
-def test_what_the_database_itself_reports(peer: PeerRates, status: dict[str, Any], says: bool) -> None:
+def test_the_status_of_the_database(peer: PeerRates, status: dict[str, Any], says: bool) -> None:
     """Although its times alone do not show it."""
     server = replace(MysqlStatus(peer.address, port=3306), **status)
     found = asked(host(peers=(peer,), servers={"mysql": (ServerRates(server, {}),)}), SLOW_MS)
@@ -357,7 +357,7 @@ def test_strangers_that_fill_the_cpu_matter_only_where_the_server_waits_for_it(
 
 
 @pytest.mark.parametrize(("cpu_pct", "watched", "over"), [(5.0, True, True), (None, True, False), (None, False, True)])
-def test_a_service_whose_cpu_is_not_measured_yet_is_no_limit(cpu_pct: float | None, watched: bool, over: bool) -> None:
+def test_a_service_with_unmeasured_cpu_is_not_a_limit(cpu_pct: float | None, watched: bool, over: bool) -> None:
     service = replace(group(name=SERVICE, role=Role.APPLICATION), cpu=cpu_pct)
     found = asked(host(peers=(mysql(kind=None, watched=watched),), groups=(service,)))
     assert found is not None

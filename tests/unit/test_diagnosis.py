@@ -83,7 +83,7 @@ def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(cou
     assert all(item.source for item in verdict.evidence)
 
 
-def test_one_interval_over_the_threshold_is_no_finding(course: Course) -> None:
+def test_one_interval_over_the_threshold_is_not_a_finding(course: Course) -> None:
     course.go_on(3)
     for _ in range(4):
         assert course.go(**FULL).verdict.bottleneck == "none"

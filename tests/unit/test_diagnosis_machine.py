@@ -247,7 +247,7 @@ def test_a_limit_is_named_within_four_intervals(course: Course, name: str) -> No
 
 
 @pytest.mark.parametrize("name", CALM)
-def test_what_looks_like_a_limit_is_none(course: Course, name: str) -> None:
+def test_apparent_limits_are_not_limits(course: Course, name: str) -> None:
     assert named(course.go_on(6, **CALM[name])) == "none"
 
 
@@ -257,7 +257,7 @@ def test_short_memory_has_its_three_signs(course: Course) -> None:
     assert {item.metric for item in diagnosis.verdict.evidence} == signs
 
 
-def test_a_core_of_another_program_is_no_limit(course: Course) -> None:
+def test_a_core_used_by_another_program_is_not_a_limit(course: Course) -> None:
     assert named(course.go_on(5, **eight_beside(60))) != "cpu-core"
 
 

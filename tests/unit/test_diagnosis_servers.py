@@ -190,7 +190,7 @@ OF_GENERATOR = ("generator", "client-ports", "client-files")
 
 
 @pytest.mark.parametrize("name", CALM)
-def test_what_looks_like_a_limit_is_none(course: Course, name: str) -> None:
+def test_apparent_limits_are_not_limits(course: Course, name: str) -> None:
     assert named(course.go_on(6, **CALM[name])) == "none"
 
 
@@ -204,7 +204,7 @@ def test_what_looks_like_a_limit_is_none(course: Course, name: str) -> None:
         ("ports that run out, before anything about the server", "generator.ports_pct", 85.0),
     ],
 )
-def test_the_evidence_is_what_was_measured(course: Course, name: str, metric: str, value: float) -> None:
+def test_the_evidence_is_the_measured_value(course: Course, name: str, metric: str, value: float) -> None:
     assert evidence(course.go_on(3, **LIMITS[name][0]), metric).value == pytest.approx(value, abs=0.1)
 
 
@@ -221,7 +221,7 @@ def test_what_was_full_is_free_again_though_the_page_takes_the_last_place(course
         assert named(course.go_on(4, load=asking(1), **free)) == "none"
 
 
-def test_one_moment_with_a_queue_in_haproxy_is_no_limit(course: Course) -> None:
+def test_one_moment_with_a_queue_in_haproxy_is_not_a_limit(course: Course) -> None:
     for _ in range(4):
         assert named(course.go(changes=haproxy(1, busy=4))) == "none"
         assert named(course.go_on(3, changes=haproxy(0, busy=2))) == "none"
@@ -239,7 +239,7 @@ def test_a_pool_that_has_not_started_its_children_needs_no_higher_limit(course: 
     assert "pm.max_children" not in str(course.go_on(3, **settings).verdict.advice)
 
 
-def test_an_open_load_without_a_free_connection_wants_connections_and_no_higher_rate(course: Course) -> None:
+def test_an_open_load_without_a_free_connection_needs_connections(course: Course) -> None:
     verdict = course.go_on(4, board=None, load=arriving(1, 100.0, generator=LATE)).verdict
     assert verdict.bottleneck == "none"
     assert "Raise -c from 1 to reach 100 requests/s" in str(verdict.advice)
@@ -265,7 +265,7 @@ def test_the_kernels_word_that_no_port_is_left_is_enough_at_once(course: Course)
     assert diagnosis.verdict.confidence > 0.8
 
 
-def test_a_load_that_wants_more_connections_than_files_is_refused_for_that_reason(course: Course) -> None:
+def test_a_load_with_more_connections_than_files_is_refused(course: Course) -> None:
     message = Message(TOO_MANY_CONNECTIONS, connections=100, limit=64, needed=132)
     files = {"generator": generator(files_used=12, files_limit=64), "concurrency": 0, "connections": 0}
     diagnosis = course.go(load={**files, "message": message, "state": LoadState.FAILED})

@@ -70,7 +70,7 @@ def test_throughput_that_no_longer_grows_is_reported_with_the_connections_that_s
     assert "no growth over c=1" in {item.source.removeprefix("loadtop: ") for item in diagnosis.verdict.evidence}
 
 
-def test_errors_that_come_back_at_once_are_no_measure_of_a_good_answer(course: Course) -> None:
+def test_immediate_errors_do_not_measure_a_good_response(course: Course) -> None:
     course.go(load=served(50, 0.5, 200.0, non_2xx=1))
     steady = [named(course.go(load=served(100, *[200.0] * 100, non_2xx=n))) for n in range(2, 8)]
     assert set(steady) == {"none"}
@@ -135,7 +135,7 @@ def test_an_interval_with_another_busy_program_changes_no_forecast(course: Cours
     assert found.rps == pytest.approx(400.0, rel=0.01)
 
 
-def test_what_comes_and_goes_beside_the_load_is_not_taken_for_its_own(course: Course) -> None:
+def test_other_work_beside_the_load_is_not_counted_as_its_own(course: Course) -> None:
     for share in (30.0, 50.0, 30.0, 62.0, 31.0, 58.0, 30.0, 45.0, 30.0, 66.0, 31.0):
         found = course.go(busy=(share, share), load=CALM_PAGES).forecast
     assert found is not None
@@ -155,6 +155,6 @@ def test_no_forecast_while_a_limit_holds(course: Course) -> None:
     assert foreseen(course, 12, **FULL) is None
 
 
-def test_one_answer_that_came_early_is_no_measure_of_what_a_request_takes(course: Course) -> None:
+def test_one_early_response_does_not_measure_a_request(course: Course) -> None:
     course.go_on(2, load=served(200, 0.8, *[100.0] * 199))
     assert named(course.go_on(8, load=served(200, *[100.0] * 200))) == "none"

@@ -66,7 +66,7 @@ def check_of(sample: HostSample, panel: str, outcome: Outcome | None = None) -> 
     return checks[panel]
 
 
-def test_every_panel_is_there_and_says_what_it_sees(sample: HostSample) -> None:
+def test_every_panel_is_there_and_shows_its_values(sample: HostSample) -> None:
     checks = {check.panel: check for check in examine(sample)}
     assert len(checks) == 20
     assert checks["cpu"] == Check("cpu", Health.OK, Message("{number} cores", number=2))
@@ -147,7 +147,7 @@ def test_a_backlog_that_the_kernel_cuts(sample: HostSample, limit: int | None, c
     assert ("net.core.somaxconn=511" in str(check.fix)) == cut
 
 
-def test_what_a_generator_lacks() -> None:
+def test_the_missing_resource_of_a_generator() -> None:
     assert generator(1 << 20, 60_000).health is Health.OK
     assert generator(None, None).health is Health.OK
     check = generator(1024, 1000)
@@ -213,7 +213,7 @@ def test_the_command_that_opens_a_connection_is_the_fix(messages: list[str], sta
     assert all(line in text(report) for line in fix.splitlines())
 
 
-def test_json_has_null_for_what_is_not_there() -> None:
+def test_json_has_null_for_missing_values() -> None:
     found = Report("web1", "ssh://web1", problem="nothing listens").as_json()
     assert found == {
         "name": "web1", "source": "ssh://web1", "system": None, "reachable": False, "problem": "nothing listens",

@@ -194,7 +194,7 @@ MEASURING: dict[str, Any] = {"groups": (group(40.0, threads=9), group(20.0, name
         ({"cpu": busy(30.0), **MEASURING}, None, 333.333),  # all of another engine grows with the load
     ],
 )
-def test_what_a_request_takes_of_the_processor(rates: dict[str, Any], generator: float | None, rps: float) -> None:
+def test_the_cpu_time_of_a_request(rates: dict[str, Any], generator: float | None, rps: float) -> None:
     made = None if generator is None else GeneratorRates(generator, 0.0, 1, 0.0, 0.0, 0.0)
     assert nearest(host(**rates), generator=made) == ("cpu", rps)
 

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,18 +13,15 @@ from loadtop.cli.options.table import TOPICS
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("columns", "most"), [("60", 60), ("300", 100)])
-@pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_is_a_page_of_the_docs_without_markdown(
-    topic: str, columns: str, most: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
+@pytest.mark.parametrize(("topic", "most"), [*((topic, 100) for topic in TOPICS), ("ab", 60)])
+def test_a_topic_is_a_page_of_the_docs_as_text(topic: str, most: int, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", str(most if most < 100 else 300))
     assert main(["help", topic]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= most
     assert not re.search(r"^#|[*][*]|[]][(]|^[|]", shown, re.MULTILINE)
-    for heading in re.findall("^#+ (.+)$", (ROOT / "docs" / f"{topic}.md").read_text(), re.MULTILINE):
-        assert heading in shown
+    headings = re.findall("^#+ (.+)$", (ROOT / "docs" / f"{topic}.md").read_text(), re.MULTILINE)
+    assert [heading for heading in headings if heading not in shown] == []
 
 
 def test_every_text_is_a_topic() -> None:
@@ -53,7 +51,7 @@ def test_a_command_shows_its_options(command: str, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("words", [["help", "wrk"], ["help", "ab", "generator"]])
-def test_what_there_is_no_help_on_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_topic_is_reported_in_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     said = capsys.readouterr()
     assert not said.out
@@ -65,7 +63,7 @@ def test_what_there_is_no_help_on_is_one_line(words: list[str], capsys: pytest.C
 @pytest.mark.parametrize(
     ("word", "meant"), [("sesions", "sessions"), ("wacth", "watch"), ("experiments", "experiment")]
 )
-def test_a_verb_that_is_misspelt_is_no_host(word: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_command_is_not_a_host(word: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([word]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"did you mean loadtop {meant}?" in line

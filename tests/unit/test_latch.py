@@ -108,7 +108,7 @@ def test_evidence_is_that_of_the_newest_interval_over_and_advice_stays_for_three
     assert [str(each.advice) for each in again] == ["1", "1", "1", "6"]
 
 
-def test_evidence_of_no_host_is_of_what_its_name_begins_with() -> None:
+def test_evidence_without_host_belongs_to_its_name_prefix() -> None:
     latch = Latch(CPU, None)
     found = latch.update(
         0.0, 1.0, Assessment(True, True, (("load.rps", 1.0, 2.0, "/s", "x", True),), Message("a"), 1.0, True)

@@ -135,7 +135,7 @@ async def test_frames_come_once_an_interval_until_the_load_ends(stage: StageOf) 
     assert play.load.closed
 
 
-async def test_a_host_is_profiled_when_asked_for(stage: StageOf) -> None:
+async def test_a_host_is_profiled_on_request(stage: StageOf) -> None:
     play, totals = stage(5), Totals("u")
     monitor = play.monitor(sinks=[totals.add])
 

@@ -79,7 +79,7 @@ def test_unknown_limits_have_advice_without_numbers(course: Course) -> None:
     assert [item.metric for item in diagnosis.verdict.evidence] == ["nginx.dropped_s"]
 
 
-def test_one_interval_with_drops_is_no_limit(course: Course) -> None:
+def test_one_interval_with_drops_is_not_a_limit(course: Course) -> None:
     """accepts and handled are not read at one moment: a connection between them is not yet lost."""
     course.go_on(3, changes=page())
     one = replace(STATUS, accepts=301, handled=300)

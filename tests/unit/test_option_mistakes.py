@@ -196,14 +196,14 @@ def test_a_mistake_is_reported_in_one_line(
         "ssh://$(x)",
     ],
 )
-def test_what_is_no_place(place: str) -> None:
+def test_not_a_place(place: str) -> None:
     with pytest.raises(UsageError, match="ssh://") as error:
         parse(["watch", "--host", f"web={place}"])
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("engine", ["locust", "jmeter"])
-def test_an_engine_refuses_what_it_cannot_do(engine: str) -> None:
+def test_an_engine_refuses_unsupported_options(engine: str) -> None:
     assert {"-X", "-B", "-b", "-f", "-Z", "-E", "-I", "-v", "-g"} <= {
         option.name for option in options_of("run") if engine in option.refused
     }
@@ -234,5 +234,5 @@ def test_settings_of_tls_go_with_the_plan_of_a_user(tmp_path: Path) -> None:
         "-I --insecure -f TLS1.2 -Z HIGH -n 1 https://127.0.0.1:1/",
     ],
 )
-def test_what_goes_together_is_no_contradiction(line: str) -> None:
+def test_compatible_options_do_not_conflict(line: str) -> None:
     assert parse([*shlex.split(line), URL]).plan is not None

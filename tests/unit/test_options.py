@@ -31,7 +31,7 @@ def test_a_bare_url_gets_a_load_that_shows_something() -> None:
         (["--concurrency=4", "--requests=8"], (4, None, 8)),
     ],
 )
-def test_letters_mean_what_they_mean_to_ab(words: list[str], expected: tuple[object, ...]) -> None:
+def test_letters_mean_the_same_as_in_ab(words: list[str], expected: tuple[object, ...]) -> None:
     plan = parse([*words, URL]).plan
     assert (plan.steps[0].concurrency, plan.steps[0].duration_s, plan.steps[0].requests) == expected
 

@@ -293,7 +293,7 @@ def test_generator(changes: dict[str, Any], rates: GeneratorRates) -> None:
         (100.0, 105.0, 7, None),
     ],
 )
-def test_a_reading_with_a_date_of_its_own(
+def test_a_reading_with_its_own_date(
     first_at: float | None, last_at: float | None, uptime: int, accesses: float | None
 ) -> None:
     first = ApacheStatus("u", "event", "Apache", "_", uptime_s=8, accesses=100, at=first_at)
@@ -340,7 +340,7 @@ def test_metrics_of_a_load() -> None:
 
 
 @pytest.mark.parametrize(("values", "total"), [([], None), ([None], None), ([None, 0.0], 0.0), ([1.0, None, 2.5], 3.5)])
-def test_a_sum_of_what_is_known(values: list[float | None], total: float | None) -> None:
+def test_a_sum_of_known_values(values: list[float | None], total: float | None) -> None:
     assert sum_known(values) == total
 
 
@@ -352,8 +352,7 @@ def test_a_warm_up_that_ends_begins_again() -> None:
 
 
 def test_processes_that_compute_do_not_wait_on_their_unix_sockets() -> None:
-    """Eight connections are open, to two sockets. Two processes compute meanwhile, one waits for a lock, and one asks
-    over TCP: four wait."""
+    """Eight open connections, two processes computing, one waiting for a lock, one for TCP: four wait."""
     asked = {"10.0.0.5:80": 5, "/run/mysqld/mysqld.sock": 40, "/a.sock": 20}
     peers = tuple(Peer(name, None, 1, n, n, 0, 10, by_connection=name[0] == "/") for name, n in asked.items())
     computing = Process(7, "apache2", "httpd", "R", 1, 0, 1, 9)

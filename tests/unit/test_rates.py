@@ -47,7 +47,7 @@ def test_an_iowait_that_went_backwards_counts_as_none_of_the_time() -> None:
     assert (shares.iowait, shares.user, shares.idle) == (0.0, 50.0, 50.0)
 
 
-def test_a_state_that_is_not_told_stays_untold() -> None:
+def test_an_unreported_state_stays_unknown() -> None:
     shares = known(cpu_shares(model.CpuTimes(0, 0, 0, 0), model.CpuTimes(10, 0, 10, 80)))
     assert (shares.steal, shares.iowait, shares.busy) == (None, None, 20.0)
 
@@ -196,7 +196,7 @@ def peers(machine: Any, *passed: model.Peer, before: tuple[model.Peer, ...] = (P
     return known(host_rates(first, second, KINDS)).peers
 
 
-def test_the_rates_of_a_service_that_is_asked(machine: Any) -> None:
+def test_the_rates_of_a_called_service(machine: Any) -> None:
     now = replace(PEER, connections=196, questions=66, age_ms=4320, segments=900)
     assert peers(machine, now) == (
         records.PeerRates("10.0.0.5:3306", "mysql", 2, 8, 12.0, 2.0, 20.0, 100.0, watched=True),
@@ -207,7 +207,7 @@ def test_the_rates_of_a_service_that_is_asked(machine: Any) -> None:
     assert not alone.watched
 
 
-def test_a_service_that_nobody_asks_now(machine: Any) -> None:
+def test_a_service_without_callers(machine: Any) -> None:
     (rates,) = peers(machine, PEER)
     assert (rates.connections, rates.questions, rates.age_ms, rates.exchanges) == (0.0, 0.0, None, 0.0)
     assert rates.exchange_ms is None
@@ -270,7 +270,7 @@ def test_the_end_of_the_warm_up_has_no_rate(load: Any) -> None:
     assert load_rates(warm, load.sample(state=model.LoadState.RUNNING, requests=85)) is None
 
 
-def test_nothing_done_is_no_share(load: Any) -> None:
+def test_no_work_has_no_share(load: Any) -> None:
     first = load.sample()
     rates = known(load_rates(first, load.sample(rps=0.0)))
     assert (rates.rps, rates.failed_share) == (0.0, None)

@@ -49,7 +49,7 @@ def test_a_cookie_and_headers(file: Path, tmp_path: Path) -> None:
     assert found == {"X-Api-Key": SECRET, "X-Other": "2", "X-A": "1", "Cookie": f"sid={SECRET}; a=1"}
 
 
-def test_bytes_that_are_no_text_are_sent_unchanged(file: Path) -> None:
+def test_invalid_bytes_are_sent_unchanged(file: Path) -> None:
     file.write_bytes(b"me:\xe9\n")
     assert headers("-A", f"@{file}")["Authorization"] == "Basic " + b64encode(b"me:\xe9").decode()
 
@@ -79,7 +79,7 @@ def test_a_pipe_is_a_file(file: Path) -> None:
         ("x" * (LARGEST + 1), ("-A",), "larger than 64 kB"),
     ],
 )
-def test_what_cannot_be_used_is_reported_without_the_secret(
+def test_an_unusable_value_is_reported_without_the_secret(
     file: Path, content: str | None, words: tuple[str, ...], part: str
 ) -> None:
     if content is None:

@@ -30,7 +30,7 @@ def test_a_terminal_that_only_takes_lines_gets_lines(
     os.close(master)
 
 
-def test_a_file_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         monkeypatch.setattr(sys, "stdout", nowhere)

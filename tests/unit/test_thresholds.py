@@ -62,7 +62,7 @@ class TestProcessors:
         agreed = (running is None or running > 2) + (stall is None or stall > 10.0)
         assert found.confidence == (0.95 if running is None else round(0.9 + 0.05 * agreed, 3))
 
-    def test_headroom_is_what_is_busy(self) -> None:
+    def test_headroom_shows_the_busy_share(self) -> None:
         assert CPU.headroom is not None
         (found,) = CPU.headroom(host(cpu=busy(5.0)))
         assert (found.metric, found.value, found.threshold, found.below) == ("cpu.busy_pct", 5.0, 90.0, True)
@@ -240,7 +240,7 @@ class TestProcessors:
             assert "node (pid 7) fills one core" in advice(found)
             assert value(found, "process.wanted_pct") == 100.0
 
-    def test_one_process_is_not_told_to_share_a_core(self) -> None:
+    def test_one_process_gets_no_advice_to_use_more_cores(self) -> None:
         view = host(
             cpu=busy(50.0), cores=(CoreShares(0, busy(99.0)),) * 2, processes=(process(84.0),), groups=(group(86.0),)
         )
@@ -273,7 +273,7 @@ class TestProcessors:
         assert found.over is (share / (1 - steal / 100) > 95.0)
 
     @pytest.mark.parametrize(("idle", "over"), [(19.5, True), (20.5, False)])
-    def test_steal_beside_an_idle_core_is_no_limit(self, idle: float, over: bool) -> None:
+    def test_steal_beside_an_idle_core_is_not_a_limit(self, idle: float, over: bool) -> None:
         cores = (CoreShares(0, busy(70.0, 30.0)), CoreShares(1, busy(99.0 - idle, 1.0)))
         assert of_host(STEAL, host(cpu=busy(80.0, 15.0), cores=cores)).over is over
 
@@ -529,7 +529,7 @@ class TestNetwork:
         assert "eth0 sends 1.97 of the 2 Mbit/s allowed" in advice(found)
         assert found.confidence == confidence
 
-    def test_what_a_shaped_line_receives_has_its_own_speed(self) -> None:
+    def test_receiving_on_a_shaped_line_has_its_own_speed(self) -> None:
         shaped = replace(self.line("eth0", 98.3, 100, 12_000.0, 24.0), shaped_mbit=2.0, queue_backlog=0)
         found = of_host(NETWORK, host(networks=(shaped,)))
         assert "eth0 receives 98.3 of 100 Mbit/s" in advice(found)

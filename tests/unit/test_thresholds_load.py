@@ -68,7 +68,7 @@ class TestErrors:
         assert ERRORS.of_load is not None
         assert (ERRORS.of_load(measured(failed_share=failed, non_2xx_share=wrong)) is not None) is known
 
-    def test_pages_of_different_length_are_no_errors(self) -> None:
+    def test_pages_of_different_length_are_not_errors(self) -> None:
         load = {"state": LoadState.DONE, "requests": 100, "failures": Failures(length=90)}
         found = of_load(ERRORS, load=load, failed_share=90.0)
         assert (*states(found), found.certain) == (False, False, False)
@@ -149,7 +149,7 @@ class TestGenerator:
         stolen = host(role="target", cpu=busy(50.0, 40.0))  # another machine's
         assert of_load(GENERATOR, *views, stolen, generator=GeneratorRates(share, share, 1, 0.0, 0.0, 0.0)).over is over
 
-    def test_another_name_of_the_machine_under_test_is_no_machine_of_the_generator(self) -> None:
+    def test_another_name_of_the_target_is_not_a_generator_machine(self) -> None:
         view = host({"facts": replace(FACTS, boot_id="one")}, role="generator", cpu=busy(99.0))
         tested = replace(view, state=replace(view.state, role="target"))
         assert GENERATOR.of_generator is not None

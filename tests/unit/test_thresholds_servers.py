@@ -119,7 +119,7 @@ class TestApache:
         assert (found and states(found)) == (None if over is None else (over, over))
         assert found is None or found.confidence == 0.95
 
-    def test_headroom_is_what_is_taken(self) -> None:
+    def test_headroom_shows_the_used_share(self) -> None:
         assert APACHE_WORKERS.headroom is not None
         (found,) = APACHE_WORKERS.headroom(serving(page(board(5)), kind=APACHE))
         assert (found.metric, found.value, found.threshold, found.below) == ("apache.full_pct", 25.0, 95.0, True)

@@ -67,7 +67,7 @@ def everything(sample: dict[str, Any] | None = None, **rates: Any) -> HostView:
         (LISTEN_QUEUE, {}, {"tcp": replace(known(RATES.tcp), listen_overflows=None)}),
     ],
 )
-def test_what_it_needs(verdict: Verdict, sample: dict[str, Any], rates: dict[str, Any]) -> None:
+def test_its_requirements(verdict: Verdict, sample: dict[str, Any], rates: dict[str, Any]) -> None:
     assert assessed(verdict, everything()) is not None
     assert assessed(verdict, everything(sample, **rates)) is None
 

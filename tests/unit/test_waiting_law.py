@@ -75,7 +75,7 @@ def test_a_wait_is_felt(milliseconds: float, least: float, flying: int | None, h
     assert found.held is held
 
 
-def test_the_evidence_and_what_it_is_worth() -> None:
+def test_the_evidence_and_its_confidence() -> None:
     found = after(*[100.0] * 50, rps=100.0, in_flight=10)
     assert found is not None
     names, values, thresholds = zip(*(row[:3] for row in found.evidence), strict=True)
@@ -137,7 +137,7 @@ def test_nothing_is_reported_of(rps: float, load: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"broken": {"receive": 1.0}}, {"non_2xx_share": 1.0}])
-def test_errors_are_no_measure_of_a_request(wrong: dict[str, Any]) -> None:
+def test_errors_do_not_measure_a_request(wrong: dict[str, Any]) -> None:
     waiting = Waiting()
     assert waiting.assess(interval(1.0, **wrong), ()) is None
     waiting.assess(interval(10.0), ())
@@ -155,7 +155,7 @@ def test_errors_are_no_measure_of_a_request(wrong: dict[str, Any]) -> None:
         ([10.0, 40.0], 10.0),
     ],
 )
-def test_one_answer_that_came_early_is_no_rule(first: list[float], least: float) -> None:
+def test_one_early_response_is_not_the_rule(first: list[float], least: float) -> None:
     waiting = Waiting()
     waiting.assess(interval(*first), ())
     found = waiting.assess(interval(400.0), ())

@@ -85,7 +85,7 @@ def test_apache_rounds_down_to_whole_processes(workers: int, allowed: int) -> No
     assert known(APACHE.workers).allowed(replace(pool, manager="prefork"), workers) == workers
 
 
-def test_what_is_reported_of_nginx_and_haproxy() -> None:
+def test_reports_on_nginx_and_haproxy() -> None:
     status = NginxStatus("http://x/", 11, 0, 19, 6, 100, 100, 500, 2, 10)
     unknown = replace(status, worker_connections=None)
     assert NGINX.seen((status, unknown)) == (

@@ -79,7 +79,7 @@ def test_too_few_intervals_tell_nothing(snapshots: list[Snapshot]) -> None:
     assert (case.result, case.message) == ("Skipped", sentence(found))
 
 
-def test_every_report_says_what_was_compared(snapshots: list[Snapshot]) -> None:
+def test_every_report_names_the_compared_runs(snapshots: list[Snapshot]) -> None:
     after = run(snapshots, slower=1.25)
     found = outcome("rps<baseline-5/s", run(snapshots), after)
     (case,) = cases_of(junit(after.summary, [found], "A report."))
@@ -100,7 +100,7 @@ def test_machines_are_compared_by_name(snapshots: list[Snapshot]) -> None:
     assert not found.broken
 
 
-def test_what_the_baseline_lacks_is_reported(snapshots: list[Snapshot]) -> None:
+def test_values_missing_from_the_baseline_are_reported(snapshots: list[Snapshot]) -> None:
     baseline = Baseline(Path("main.loadtop"), run(snapshots))
     hosts = ", ".join(baseline.result.roles)
     said = {rule: baseline.missing(Condition.parse(rule)) for rule in (
@@ -158,6 +158,6 @@ def test_an_offset_is_in_percent_or_in_the_unit_of_the_metric(rule: str, before:
         ("p99>baseline+x", "cannot read"),
     ],
 )
-def test_a_rule_that_cannot_be_about_a_baseline_says_what_can(rule: str, said: str) -> None:
+def test_a_rule_that_cannot_use_a_baseline_lists_those_that_can(rule: str, said: str) -> None:
     with pytest.raises(ConditionError, match=said):
         Condition.parse(rule)

@@ -46,7 +46,7 @@ def _direction(comparison: Comparison, name: str) -> str:
     return row.changes[0].direction
 
 
-def test_run_is_no_different_from_itself(snapshots: list[Snapshot]) -> None:
+def test_a_run_does_not_differ_from_itself(snapshots: list[Snapshot]) -> None:
     comparison = compare([_run("a", snapshots), _run("b", snapshots)], 10)
     told = {change.direction for table in comparison.tables for row in table.rows for change in row.changes}
     assert told <= {"no difference", "not judged", "too short to evaluate"}
@@ -88,7 +88,7 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[
     assert compare(runs, 10).overall(1) == "better"
 
 
-def test_margin_decides_what_matters(snapshots: list[Snapshot]) -> None:
+def test_the_margin_decides_which_differences_count(snapshots: list[Snapshot]) -> None:
     runs = [_run("a", snapshots), _run("b", snapshots, slower=1.2)]
     assert _direction(compare(runs, 10), "rps") == "worse"
     assert _direction(compare(runs, 30), "rps") == "no difference"
@@ -104,7 +104,7 @@ def test_the_rarer_what_a_number_counts_the_wider_its_margin() -> None:
     assert margin(metrics["pressure.cpu_some_pct"], 0.0, 10) == 10.0
 
 
-def test_what_got_worse_outweighs_what_got_better(snapshots: list[Snapshot]) -> None:
+def test_worse_values_outweigh_better_ones(snapshots: list[Snapshot]) -> None:
     runs = [_run("a", snapshots), _run("b", snapshots, slower=0.5)]
     values = runs[1].series.values[LOAD]
     values["failed"] = [20.0] * len(values["failed"])
@@ -149,7 +149,7 @@ def test_the_target_is_the_same_machine_whatever_it_is_called(snapshots: list[Sn
     assert None not in row.samples
 
 
-def test_json_says_what_the_text_says(snapshots: list[Snapshot]) -> None:
+def test_json_matches_the_text(snapshots: list[Snapshot]) -> None:
     comparison = compare([_run("a", snapshots), _run("b", snapshots, slower=2)], 10)
     found = json.loads(json.dumps(as_json(comparison)))
     assert found["schema"] == "loadtop.compare/1"

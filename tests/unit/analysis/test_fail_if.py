@@ -49,7 +49,7 @@ def test_a_rule_without_a_time_is_about_the_whole_run(text: str, broken: bool) -
 @pytest.mark.parametrize(
     "text", ["", "p99", "p99>", ">5", "p99>x ms", "rps>5ms", "bottleneck>swap", "p99>5ms for", "a=b"]
 )
-def test_what_cannot_be_read_says_what_can(text: str) -> None:
+def test_an_unreadable_rule_comes_with_valid_ones(text: str) -> None:
     with pytest.raises(ConditionError):
         Condition.parse(text)
 
@@ -139,7 +139,7 @@ def test_times_and_counts_are_watched_too(text: str, broken: bool, load: Any, fr
     assert watched(text, samples, frame_of) == broken
 
 
-def test_what_comes_before_and_after_the_load_holds_no_rule(load: Any, frame_of: Callable[..., Frame]) -> None:
+def test_intervals_before_and_after_the_load_hold_no_rule(load: Any, frame_of: Callable[..., Frame]) -> None:
     def samples(state: LoadState, count: int = 5) -> list[LoadSample]:
         return [load.sample(state=state) for _ in range(count)]
 
@@ -152,7 +152,7 @@ def test_what_comes_before_and_after_the_load_holds_no_rule(load: Any, frame_of:
 
 
 @pytest.mark.parametrize("text", ["failed>1%", "failed>0", "non_2xx>1%", "rps>1", "received_kb_s>1", "p99>1ms"])
-def test_what_another_engine_does_not_measure_holds_no_rule(text: str) -> None:
+def test_values_unmeasured_by_an_engine_hold_no_rule(text: str) -> None:
     unknown = dict.fromkeys(("failed", "non_2xx", "rps", "received_bytes", "latency_ms"))
     summary = {**SUMMARY, "load": {**SUMMARY["load"], **unknown}}
     assert not any(outcome.broken for outcome in Watchdog([Condition.parse(text)]).outcomes(summary))

@@ -122,7 +122,7 @@ def test_a_long_one_keeps_the_mean(snapshot: Snapshot, count: int, monkeypatch: 
         assert last - first + 1 == found.width
 
 
-def test_what_was_not_measured_counts_for_nothing(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unmeasured_values_count_for_nothing(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(series, "POINTS", 8)
     found = _series(_moments(snapshot, 200, lambda i: 5.0 if i % 3 == 0 and i < 150 else None))
     values = list(found.of(*RPS))

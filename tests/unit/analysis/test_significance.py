@@ -47,7 +47,7 @@ def test_false_alarms_are_rare_however_much_intervals_are_alike(held: float, cou
     assert alarms <= (0.08 if held < 0.8 else 0.16)
 
 
-def test_margin_is_no_difference() -> None:
+def test_a_difference_within_the_margin_does_not_count() -> None:
     draw = np.random.default_rng(2)
     a = draw.normal(100, 0.1, 60)
     assert _p(a, a + 4, 5.0) == 1.0
@@ -65,7 +65,7 @@ def test_constant_series_differ_surely_and_short_ones_never() -> None:
     assert p_value(sample(np.array([1.0, 2.0])), sample(np.array([50.0, 51.0])), 0.0) is None
 
 
-def test_what_is_needed_is_what_will_do() -> None:
+def test_the_need_is_the_smallest_sufficient_number() -> None:
     draw = np.random.default_rng(4)
     before, after = (known(sample(draw.normal(mean, 20, 4))) for mean in (100, 160))
     assert known(p_value(before, after, 10.0)) >= 0.001
@@ -81,7 +81,7 @@ def test_what_is_needed_is_what_will_do() -> None:
     assert MOST > 3600
 
 
-def test_what_was_not_measured_does_not_count() -> None:
+def test_unmeasured_values_do_not_count() -> None:
     found = known(sample(np.array([np.nan, 2.0, np.nan, 4.0])))
     assert (found.mean, found.count) == (3.0, 2)
     assert sample(np.array([np.nan])) is None

@@ -81,7 +81,7 @@ FULL: dict[str, Any] = {"busy": (97.0, 97.0)}
 WAITS: dict[str, Any] = {"busy": (40.0, 40.0), "iowait": 30.0, "swap_used": 250_000}
 
 
-def test_a_step_tells_the_worst_of_the_targets(two: TwoTargets) -> None:
+def test_a_step_shows_the_worst_target(two: TwoTargets) -> None:
     two.go(9, FULL, {}, WAITS, step=1, steps=2, concurrency=1)
     two.go(9, {}, FULL, WAITS, step=2, steps=2, concurrency=4)
     two.go(1, {}, {}, {}, step=2, steps=2, state=LoadState.DONE)

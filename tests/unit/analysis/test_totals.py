@@ -45,7 +45,7 @@ def test_devices_have_their_traffic(run: Run) -> None:
     assert (disk_totals["name"], network_totals["name"], network_totals["link_mbit"]) == ("vda", "eth0", 1000)
 
 
-def test_what_was_not_measured_is_null(run: Run) -> None:
+def test_unmeasured_values_are_null(run: Run) -> None:
     run.go(4, board=None, changes={"pressure": None, "disks": None})
     host = run.host
     assert host["apache"] is None
@@ -154,7 +154,7 @@ def test_a_machine_that_is_watched_without_load_has_limits(watch: Run) -> None:
     assert watch.report().startswith("The CPU is the limit on web1 (held 7 s of 7 s)  [cpu]\n")
 
 
-def test_a_machine_that_is_only_watched_is_not_told_of_more_load(watch: Run) -> None:
+def test_a_host_that_is_only_watched_gets_no_advice_about_load(watch: Run) -> None:
     watch.go(8)
     assert watch.json()["verdict"]["advice"] == "No watched host is at its limit."
     assert "load would" not in watch.report()
@@ -249,7 +249,7 @@ def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_
     assert "web1" in run.report()
 
 
-def test_the_report_fits_a_terminal_and_holds_what_matters(run: Run) -> None:
+def test_the_report_fits_a_terminal_and_is_complete(run: Run) -> None:
     run.go(3, marks=("restarted \x1b[31mhttpd",))
     run.go(6, **FULL, processes={"apache2": 50.0})
     text = run.report()
@@ -287,7 +287,7 @@ def test_a_token_in_the_url_is_in_no_report() -> None:
     assert url == "http://web1/page?a=1&token=***"
 
 
-def test_evidence_stands_to_its_threshold_as_it_is(run: Run) -> None:
+def test_evidence_shows_its_relation_to_the_threshold(run: Run) -> None:
     full: dict[str, Any] = {**FULL, "cpu_stall": 3.0}
     run.go(6, **full, processes={"apache2": 50.0})
     text = run.report()
@@ -379,7 +379,7 @@ def test_workers_of_another_engine(run: Run) -> None:
     assert found["Workers of the engine"].rows[0] == ("g1-1 (ready)", "5 (4 to 6)", "97", "60")
 
 
-def test_what_another_engine_does_not_measure_is_not_zero(run: Run) -> None:
+def test_values_unmeasured_by_an_engine_are_not_zero(run: Run) -> None:
     unknown = dict.fromkeys(
         ("in_flight", "connections", "failures", "non_2xx", "received_bytes", "body_bytes", "sent_bytes")
     )

@@ -154,7 +154,7 @@ def test_a_server_of_haproxy_has_a_row_where_requests_queue_for_it(watch: Run) -
     assert watch.host["totals"]["haproxy"]["queue"]["mean"] == 4.0
 
 
-def test_what_reports_say_of_apache(watch: Run) -> None:
+def test_reports_on_apache(watch: Run) -> None:
     page = replace(STATUS, scoreboard="W_K.", accesses=100, duration_ms=1000, at=100.0)
     watch.see(apache=(page,))
     watch.see(apache=(replace(page, accesses=150, duration_ms=2000, at=101.0),))
@@ -172,7 +172,7 @@ def test_what_reports_say_of_apache(watch: Run) -> None:
     ("pss_kb", "rss_kb", "size"),
     [(2048, 4096, "  2.0 MB each (PSS)"), (None, 4096, "  4.0 MB each (RSS)"), (None, None, "")],
 )
-def test_what_reports_say_of_apaches_processes(pss_kb: float | None, rss_kb: float | None, size: str) -> None:
+def test_reports_on_apaches_processes(pss_kb: float | None, rss_kb: float | None, size: str) -> None:
     httpd = {name: {"mean": 4.0} for name in ("processes", "running", "cpu_pct")}
     host = {"httpd": {**httpd, "pss_kb_mean": pss_kb, "rss_kb_mean": rss_kb}, "apache": None}
     assert APACHE.rows(host) == [f"  httpd    processes 4  running 4  cpu 4 % of a core{size}"]
@@ -183,7 +183,7 @@ def test_what_reports_say_of_apaches_processes(pss_kb: float | None, rss_kb: flo
 @pytest.mark.parametrize(
     ("accesses", "duration", "each"), [(50.0, 1000.0, 20.0), (0.0, 0.0, None), (None, 5.0, None), (5.0, None, None)]
 )
-def test_the_mean_time_that_apache_tells(accesses: float | None, duration: float | None, each: float | None) -> None:
+def test_the_mean_time_reported_by_apache(accesses: float | None, duration: float | None, each: float | None) -> None:
     assert mean_duration_ms(ServerRates(STATUS, {"accesses": accesses, "duration_ms": duration})) == each
 
 
@@ -198,7 +198,7 @@ def test_the_mean_time_that_apache_tells(accesses: float | None, duration: float
         ([{"url": "https://x/", "listen_backlog": 512}], 100, "its ListenBacklog of 512 is cut to 100"),
     ],
 )
-def test_what_is_missing_of_apache(settings: list[dict[str, Any]], limit: int, said: str, machine: Any) -> None:
+def test_the_missing_parts_of_apache(settings: list[dict[str, Any]], limit: int, said: str, machine: Any) -> None:
     pages = tuple(replace(STATUS, **{"listen_backlog": 511} | each) for each in settings)
     listener = Listener(80 if limit == 511 else 443, 0, limit)
     sample = machine.state(changes={"tcp": Tcp(0, 0, 0, listeners=(listener,))}).sample
@@ -206,7 +206,7 @@ def test_what_is_missing_of_apache(settings: list[dict[str, Any]], limit: int, s
     assert bool(APACHE.lacks(pages, sample).reason) is bool(said)
 
 
-def test_what_reports_say_of_a_pool(watch: Run) -> None:
+def test_reports_on_a_pool(watch: Run) -> None:
     unknown = replace(POOL, pool="b", max_children=None, active=0, idle=5)
     assert dict(PHP_FPM.settings((POOL, unknown))) == {
         "php-fpm www manager": "static", "php-fpm www max_children": "5", "php-fpm b manager": "static",

@@ -63,7 +63,7 @@ def test_an_unknown_letter_is_an_error(status: Status) -> None:
         apache.parse(status("2.4.71-event.txt").replace("Scoreboard: _", "Scoreboard: x"))
 
 
-def test_a_scoreboard_cut_off_is_no_smaller_server(status: Status) -> None:
+def test_a_truncated_scoreboard_is_not_a_smaller_server(status: Status) -> None:
     with pytest.raises(ParseError, match="cut off"):
         apache.parse(status("2.4.71-prefork.txt")[:-5])
 
@@ -74,7 +74,7 @@ def test_the_page_for_people_is_recognised(status: Status) -> None:
     assert "SetHandler server-status" in str(raised.value.fix)
 
 
-def test_a_page_without_counters_says_what_is_missing(status: Status) -> None:
+def test_a_page_without_counters_names_the_missing_ones(status: Status) -> None:
     assert "ExtendedStatus On" in str(
         apache.ApacheCollector.lacks(apache.parse_page(page(status("2.4.71-event-not-extended.txt"))))
     )

@@ -44,7 +44,7 @@ def test_membership() -> None:
 
 
 @pytest.mark.parametrize("line", ["1:cpu", "x:cpu:/a", ":cpu:/a", "1:cpu:a", "1", ""])
-def test_what_is_no_membership(line: str) -> None:
+def test_not_a_membership(line: str) -> None:
     with pytest.raises(ParseError):
         parse_membership(f"{line}\n")
 

@@ -134,6 +134,6 @@ def test_a_number_cut_off_is_not_a_number() -> None:
 
 
 @pytest.mark.parametrize("text", ["1_0", "+5", "-5", "٣", "0x10", "1.0", "", "9" * 30, str(2**63)])
-def test_what_is_no_count(text: str) -> None:
+def test_not_a_count(text: str) -> None:
     with pytest.raises(ParseError, match="no count"):
         cpu.parse(f"cpu 1 2 3 {text or 'x'}\n")

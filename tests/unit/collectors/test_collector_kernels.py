@@ -202,7 +202,7 @@ def test_servers_are_known_by_name(name: str, group: str | None) -> None:
     assert [kind.group for kind in KINDS if kind.processes.fullmatch(name)] == ([group] if group else [])
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_parts_are_named() -> None:
     with pytest.raises(ParseError, match="MemTotal"):
         memory.parse("MemFree: 1 kB\n")
     with pytest.raises(ParseError, match="pswpin"):

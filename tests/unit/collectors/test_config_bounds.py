@@ -199,7 +199,7 @@ def test_a_foreign_master_of_php_fpm_names_no_pool() -> None:
     assert "belongs to neither root nor this user" in str(problem)
 
 
-def test_configuration_is_asked_for_as_regular_files_only() -> None:
+def test_configuration_is_read_from_regular_files_only() -> None:
     wanted: list[Wanted] = []
 
     class Noting(Files):

@@ -1,5 +1,4 @@
-"""Capacities and frequencies of cores, from texts as Arm and hybrid machines print them: when they are read, and what
-stays when they are not."""
+"""Capacities and frequencies of cores of Arm and hybrid machines: when they are read, and what is kept."""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,7 +58,7 @@ async def test_frequencies_are_read_now_and_then(transport: Any) -> None:
 @pytest.mark.parametrize(
     "text", [Missing("no such file"), Missing("not supported"), "", "<unknown>\n", "-1\n", "9" * 30]
 )
-async def test_what_a_system_does_not_tell(transport: Any, text: str | Missing) -> None:
+async def test_values_that_a_system_does_not_report(transport: Any, text: str | Missing) -> None:
     for core in (0, 1):
         transport.files[speed_file(core, FREQUENCY).path] = text
     transport.files[speed_file(0, CAPACITY).path] = text
@@ -69,7 +68,7 @@ async def test_what_a_system_does_not_tell(transport: Any, text: str | Missing) 
 
 
 @pytest.mark.parametrize("capacity", [None, 446])
-async def test_a_machine_without_any_is_not_asked_for_frequencies(
+async def test_a_machine_without_frequencies_is_not_read_for_them(
     machine_of_texts: Build, capacity: int | None
 ) -> None:
     transport = machine_of_texts("6.18")
@@ -81,7 +80,7 @@ async def test_a_machine_without_any_is_not_asked_for_frequencies(
     assert reads(transport, FREQUENCY) == []
 
 
-async def test_a_large_machine_is_asked_for_its_first_cores(machine_of_texts: Build) -> None:
+async def test_only_the_first_cores_of_a_large_machine_are_read(machine_of_texts: Build) -> None:
     transport = machine_of_texts("6.18")
     first = transport.files["/proc/stat"].splitlines()[0]
     cores = [f"cpu{number} 1 0 1 1 0 0 0 0 0 0" for number in range(4 * MOST_CORES)]

@@ -37,7 +37,7 @@ DAEMON = "permission denied while trying to connect to the Docker daemon socket 
         ("what reads here was ended", "was killed"),
     ],
 )
-def test_a_known_problem_says_what_to_do(said: str, part: str) -> None:
+def test_a_known_problem_comes_with_advice(said: str, part: str) -> None:
     problem = str(explain(DOCKER, ["", said], 1))
     assert part in problem
     assert said in problem, "and in which words the command said it"
@@ -61,7 +61,7 @@ def test_any_words_become_one_short_line(messages: list[str], status: int | None
     assert "\n" not in problem
 
 
-def test_what_the_shell_is_told_first() -> None:
+def test_the_first_input_of_the_shell() -> None:
     """Neither the echo of a terminal nor a list of processes shows the mark in one piece."""
     mark = "0123456789abcdef"
     line = first_line(mark)

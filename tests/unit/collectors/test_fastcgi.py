@@ -126,12 +126,12 @@ def test_the_status_of_an_answer(said: str, status: int) -> None:
     assert fpm.parse_answer(record(6, f"Status: {said}\r\n\r\n".encode()) + record(3, b""))[0] == status
 
 
-def test_bytes_that_are_no_text_are_replaced() -> None:
+def test_invalid_bytes_are_replaced() -> None:
     assert fpm.parse_answer(record(6, b"A: b\r\n\r\n\xff") + record(3, b"")) == (200, "\ufffd")
 
 
 @pytest.mark.parametrize("name", ["html", "xml", "openmetrics", "full"])
-def test_a_page_is_asked_for_as_json(name: str) -> None:
+def test_a_page_is_requested_as_json(name: str) -> None:
     assert fpm.status_url(f"http://web1/st?{name}&a=b") == "http://web1/st?a=b&json"
     assert fpm.status_url("http://web1") == "http://web1/fpm-status?json"
 

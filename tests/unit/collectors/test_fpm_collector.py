@@ -218,7 +218,7 @@ def test_pools_behind_an_unreadable_configuration_are_found_where_their_master_l
     assert outcome.state is State.OK
 
 
-def test_other_sockets_are_not_asked() -> None:
+def test_other_sockets_are_not_queried() -> None:
     machine = Machine()
     machine.files[CONF] = Missing("not permitted")
     machine.answers["/run/php/www.sock", "/fpm-status"] = PAGE
@@ -276,7 +276,7 @@ def test_32_pools_are_followed() -> None:
     assert [pool.pool for pool in after(machine)[0]] == [str(number) for number in range(32)]
 
 
-def test_six_web_servers_are_asked_for_a_page() -> None:
+def test_a_page_is_requested_from_six_web_servers() -> None:
     machine = Machine()
     after(machine, target_urls=[f"http://web{number}/" for number in range(9)])
     assert {url for url in machine.asked if url.startswith("http")} == {f"http://web{n}/st?json" for n in range(6)}

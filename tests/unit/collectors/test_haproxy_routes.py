@@ -71,7 +71,7 @@ def test_what_requests_of_a_port_can_reach(port: int, servers: set[str]) -> None
     assert set(map(told, reached(found, Place(port=port), port))) == servers
 
 
-def test_a_port_that_no_one_has() -> None:
+def test_an_unused_port() -> None:
     found = routes(config_of(BALANCED))
     assert not accepted(found, Place(port=84))
     assert not accepted(found, Place("10.0.0.2", 83))
@@ -152,7 +152,7 @@ def test_names_are_those_of_the_machine() -> None:
     )
 
 
-def test_the_resolver_is_asked_once() -> None:
+def test_the_resolver_is_queried_once() -> None:
     machine = Proxied("listen a\n bind :80\n server s none.example:1\n server t none.example:2\n")
     router = Router(machine)
 

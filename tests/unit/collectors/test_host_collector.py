@@ -134,7 +134,7 @@ async def test_a_hanging_page_delays_nothing_and_is_named(machine: FakeMachine) 
     ],
 )
 @instantly
-async def test_what_is_wrong_with_a_page_is_reported(
+async def test_problems_of_a_page_are_reported(
     machine: FakeMachine, answer: str | int | None, state: State, said: str
 ) -> None:
     if answer is not None:

@@ -92,7 +92,7 @@ def test_the_largest_counters_side_by_side(data: st.DataObject) -> None:
 
 
 @hostile
-def test_what_a_far_shell_says_of_itself(number: str) -> None:
+def test_the_messages_of_a_remote_shell(number: str) -> None:
     """Where it is no number, or one out of range, the far side is refused or taken for an ordinary one."""
     try:
         far = parse_remote(f"{number} {number} perl\n")

@@ -43,7 +43,7 @@ async def test_who_holds_a_socket(root: Path, transport: LocalTransport) -> None
     assert sockets.parse_holders(text) == {71: {1}, 72: {20}}
 
 
-async def test_names_of_open_files_are_no_sockets(root: Path, transport: LocalTransport) -> None:
+async def test_names_of_open_files_are_not_sockets(root: Path, transport: LocalTransport) -> None:
     (root / "proc" / "20" / "fd").mkdir()
     for number, end in enumerate("\n\v\x1c\u2028 "):
         (root / "proc" / "20" / "fd" / str(number)).symlink_to(f"/x{end}socket:[71]")
@@ -124,7 +124,7 @@ async def test_a_file_is_read_up_to_its_limit(root: Path, transport: LocalTransp
     assert reading.files == {"/proc/long": "x" * 150_000}
 
 
-async def test_what_is_no_text_is_still_read(root: Path, transport: LocalTransport) -> None:
+async def test_invalid_text_is_still_read(root: Path, transport: LocalTransport) -> None:
     (root / "proc" / "bytes").write_bytes(b"\xff\x00a\n")
     reading = await transport.read(Request((Wanted("/proc/bytes"),)))
     assert reading.files == {"/proc/bytes": "\N{REPLACEMENT CHARACTER}\x00a\n"}

@@ -86,7 +86,7 @@ async def test_a_file_full_of_something_else_is_a_failure(machine_of_texts: Buil
     assert reason.isprintable()
 
 
-async def test_tcp_tells_what_it_can(machine_of_texts: Build) -> None:
+async def test_tcp_reports_its_counters(machine_of_texts: Build) -> None:
     transport = machine_of_texts("4.18")
     del transport.files[sockets.NETSTAT]
     sample = await LinuxMachine(transport, KINDS).sample()

@@ -69,7 +69,7 @@ def test_too_many_connections_are_a_reading() -> None:
 
 
 @pytest.mark.parametrize("code", [1044, 1045, 1130, 1698])
-def test_what_to_do_where_the_login_is_denied(code: int) -> None:
+def test_advice_if_the_login_is_denied(code: int) -> None:
     denied = collector_of().refusal(RuntimeError(code, "Access denied for user"))
     assert isinstance(denied, FetchError)
     assert "~/.my.cnf" in str(denied)

@@ -42,7 +42,7 @@ def collector_of(machine: FakeMachine) -> NginxCollector:
 
 
 @instantly
-async def test_a_page_whose_connection_is_dropped_is_asked_for_again() -> None:
+async def test_a_page_is_requested_again_if_its_connection_is_dropped() -> None:
     machine = Dropping(3)
     page = await collector_of(machine).fetch(URL, 1.0)
     assert (page.text, len(machine.fetched)) == (PAGE, 4)

@@ -206,7 +206,7 @@ async def test_locks_of_a_database_are_its_own() -> None:
     await waits.close()
 
 
-async def test_a_pool_that_takes_the_requests_is_no_peer() -> None:
+async def test_a_pool_that_takes_the_requests_is_not_a_peer() -> None:
     """The user who serves the tested port asks it at its address."""
     machine, url = FakeMachine(), "http://10.0.0.1:80/"
     waits = Waits(machine, (url,), RequestPath(machine, (url,), nothing), lambda: (), KINDS)

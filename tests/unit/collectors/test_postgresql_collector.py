@@ -89,7 +89,7 @@ def test_too_many_connections_are_a_reading() -> None:
     assert "max_connections" in str(PostgresqlCollector.lacks(status))
 
 
-def test_what_errors_mean() -> None:
+def test_the_meaning_of_errors() -> None:
     collector = collector_of()
     denied = collector.refusal(RuntimeError({"C": "28P01", "M": "password authentication failed"}))
     assert isinstance(denied, FetchError)
@@ -154,7 +154,7 @@ def test_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["user=me\n", "[shop\n", "", "\x00"])
-def test_what_is_no_service_file(text: str) -> None:
+def test_not_a_service_file(text: str) -> None:
     assert service_in(text, "shop") == {}
 
 

@@ -144,7 +144,7 @@ def test_rates(text: str, mbit: float | None) -> None:
     assert parse_rate(text) == mbit
 
 
-def test_a_discipline_that_tells_no_counters() -> None:
+def test_a_discipline_without_counters() -> None:
     """A line that is too short to name an interface ends nothing."""
     text = "qdisc tbf 1: dev eth0 root rate 1Mbit\nqdisc tbf 2: dev eth1\nclass htb 1:\n"
     (found,) = parse_disciplines(text).items()

@@ -121,7 +121,7 @@ def test_too_many_clients_are_a_reading() -> None:
         ("DENIED Redis is running in protected mode", "protected mode", ""),
     ],
 )
-def test_what_to_do_where_it_refuses(said: str, words: str, fix: str) -> None:
+def test_advice_if_the_server_refuses(said: str, words: str, fix: str) -> None:
     with pytest.raises(AbsentError) as refused:
         parse_page(Page(ADDRESS, 200, f"-{said}\r\n:0\r\n+OK\r\n", 0.0))
     assert words in str(refused.value)

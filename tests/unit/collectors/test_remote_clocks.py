@@ -27,7 +27,7 @@ def told(printed: str, limit: int = 1 << 18) -> str:
     return subprocess.run(words, input=printed, capture_output=True, text=True, check=True, timeout=20).stdout
 
 
-def test_what_ss_prints() -> None:
+def test_the_output_of_ss() -> None:
     number, found, accepted = parse(told(PRINTED))
     here = ip_address("10.9.0.1").packed
     assert number == 8
@@ -88,7 +88,7 @@ def test_an_interface_beside_an_address() -> None:
     assert parse(f"connections 1\n{row}")[1][0].remote_address == ip_address("fe80::1").packed
 
 
-def test_what_was_not_asked_for_there_stays_missing() -> None:
+def test_unrequested_files_stay_missing() -> None:
     assert RemoteClocks().add(Missing("no such file")) == Missing("no such file")
 
 

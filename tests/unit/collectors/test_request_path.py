@@ -97,7 +97,7 @@ def placed(machine: Machine, *kinds: Kind) -> tuple[set[int], set[int], list[lis
     return set(machine.aside or ()), set(machine.services), pages
 
 
-def test_other_servers_are_set_aside_and_not_asked(machine: Machine) -> None:
+def test_other_servers_are_set_aside_and_not_queried(machine: Machine) -> None:
     machine.asked()
     assert placed(machine) == ({IDLE, PROXY}, {SERVICE}, [])
 

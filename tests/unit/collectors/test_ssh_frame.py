@@ -69,7 +69,7 @@ def test_a_frame_of_everything() -> None:
     assert texts.processes == {1: "1 (init) S 0 1\n", 20: "20 (a\n#b) S 1\n"}
 
 
-def test_what_is_the_same_is_not_sent_again() -> None:
+def test_unchanged_parts_are_not_sent_again() -> None:
     kept = frames.Kept()
     frames.parse_frame(FRAME, "mark", ASKED, kept)
     frame = "\n#m2f /proc/uptime\n101.25 50.00\n\n#m2f 1/stat\n1 (init) R 0 1\n\n#m2=\n 20"
@@ -98,7 +98,7 @@ def test_waits_are_asked_for_when_they_change_and_come_whole() -> None:
     assert reading.waits == {20: "20 9 8 1\n21 9 8 1\n"}
 
 
-def test_numbers_that_are_no_pids_are_passed_over() -> None:
+def test_numbers_that_are_not_pids_are_skipped() -> None:
     frame = f"\n#m1f /proc/uptime\n1.25 5.0\n\n#m1l\n1 -2 x {'9' * 5000} 20\n#m1=\n 20 {'9' * 5000} 3/stat"
     texts, _ = frames.parse_frame(frame, "m1", ASKED, frames.Kept(stats={20: "20 (a) S 1\n"}))
     assert texts.pids == {1, 20}
@@ -113,7 +113,7 @@ def test_a_file_that_can_be_read_again_has_no_reason_any_more() -> None:
     assert frames.second_look(unexplained, "m3") == "m m3\nh 1048576 /dev/null /proc/none\nm m3.\n"
 
 
-def test_names_are_asked_for_and_answered() -> None:
+def test_names_are_requested_and_resolved() -> None:
     wanted = [names.wanted(name) for name in ("web1.example", "none", "-x;y")]
     orders = frames.Orders().sample(Request(tuple(wanted)), frozenset(), "m7", sockets=False, queues="")
     assert "m m7r\nr web1.example none\n" in orders
@@ -132,7 +132,7 @@ def test_who_holds_sockets_is_asked_for_and_answered() -> None:
     assert parse_holders(texts.files[wanted.path]) == {71: {20}}
 
 
-def test_sockets_that_are_open_are_asked_for_and_answered() -> None:
+def test_open_sockets_are_requested_and_returned() -> None:
     wanted = OPEN_TABLES[0]
     request = Request((wanted,))
     orders = frames.Orders().sample(request, frozenset(), "m7", sockets=False, queues="")
@@ -157,7 +157,7 @@ def test_a_name_cannot_pass_for_another_process() -> None:
 
 
 @pytest.mark.parametrize("garbage", ["", "\x1b[2J\x1b]0;x\x07", "sh: head: not found\n", "==> /proc/uptime <==\nx\n"])
-def test_what_is_not_a_frame_is_reported(garbage: str) -> None:
+def test_anything_but_a_frame_is_reported(garbage: str) -> None:
     with pytest.raises(TransportError, match="cannot parse its response") as error:
         frames.parse_frame(garbage, "mark", Request(FILES), frames.Kept())
     assert str(error.value).isprintable()
@@ -170,7 +170,7 @@ def test_a_banner_and_late_answers_stand_before_the_frame() -> None:
         frames.cut_out(late.encode(), "abc2")
 
 
-def test_what_the_shell_says_of_itself() -> None:
+def test_the_status_of_the_shell() -> None:
     assert frames.parse_remote("77 4096 /usr/bin/ss\n").page_kb == 4
     assert frames.parse_remote("77 65536 \n").page_kb == 64
     assert frames.parse_remote("77 4096 perl /usr/bin/ss\n").queues == "perl"

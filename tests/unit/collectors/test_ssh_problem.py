@@ -57,7 +57,7 @@ HOSTILE = "'; touch /tmp/evil; $(evil) `evil` | evil"
     st.sampled_from((f"ssh-keygen -f '/x' -R '{HOSTILE}'", HOSTILE, f"Permission denied ({HOSTILE}).")),
     st.sampled_from((255, 1, None)),
 )
-def test_what_a_server_says_is_in_no_command(said: str, banner: str, status: int | None) -> None:
+def test_the_words_of_a_server_never_enter_a_command(said: str, banner: str, status: int | None) -> None:
     """A banner comes before everything that ssh itself says."""
     error = explained("ssh://me@web1", [*banner.splitlines(), *said.splitlines()], status, banner, KEY)
     assert "evil" not in str(error.fix)

@@ -42,7 +42,7 @@ async def test_a_quick_page_is_there_at_once() -> None:
 
 
 @instantly
-async def test_a_page_is_never_asked_for_twice_at_a_time() -> None:
+async def test_a_page_is_never_requested_twice_at_a_time() -> None:
     server = Server(3.5)
     page = StatusPage("http://a/", server.fetch, 1.0)
     answers: list[Answer] = []

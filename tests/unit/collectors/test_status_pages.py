@@ -87,7 +87,7 @@ def test_a_page_of_tengine_has_times_of_requests(status: Status) -> None:
 
 
 @pytest.mark.parametrize("count", ["-1", "9" * 30, str(2**63), "\u0663", " " * 1_000_000])
-def test_what_is_no_count_of_nginx(status: Status, count: str) -> None:
+def test_not_a_count_of_nginx(status: Status, count: str) -> None:
     with pytest.raises(ParseError):
         nginx.parse(status("nginx-1.22.txt").replace("291", count))
 
@@ -99,13 +99,13 @@ def test_other_pages_are_none_of_nginx(status: Status, name: str) -> None:
             nginx.parse(text)
 
 
-def test_the_queue_of_a_unix_socket_are_connections_that_no_one_accepted(status: Status) -> None:
+def test_the_queue_of_a_unix_socket_holds_unaccepted_connections(status: Status) -> None:
     queues = {"/run/php/fpm.sock": 2, "/run/with a space": 0, "@abstract": 0}
     assert sockets.parse_unix(status("unix-sockets.txt")) == queues
 
 
 @pytest.mark.parametrize("table", ["no table\n", "Num RefCount\n1: 2 3 nonsense 5 6 7 /x\n"])
-def test_what_is_no_table_of_unix_sockets_is_reported(table: str) -> None:
+def test_anything_but_a_table_of_unix_sockets_is_reported(table: str) -> None:
     with pytest.raises(ParseError, match="/proc/net/unix"):
         sockets.parse_unix(table)
 
@@ -136,7 +136,7 @@ def test_what_is_no_table_of_unix_sockets_is_reported(table: str) -> None:
         ("nginx", 503, "", "status 503", ""),
     ],
 )
-def test_another_page_says_what_to_do(kind: str, code: int, text: str, said: str, fix: str | None) -> None:
+def test_another_page_comes_with_advice(kind: str, code: int, text: str, said: str, fix: str | None) -> None:
     with pytest.raises(AbsentError) as raised:
         PAGES[kind](Page("http://web1/status", code, text, 0.1))
     assert said in str(raised.value)
@@ -171,7 +171,7 @@ def test_another_page_says_what_to_do(kind: str, code: int, text: str, said: str
         *((kind, "http://u:secret@[::1/", "http://u:secret@[::1/") for kind in URLS),
     ],
 )
-def test_the_url_that_is_asked_for(kind: str, given: str, asked: str) -> None:
+def test_the_requested_url(kind: str, given: str, asked: str) -> None:
     assert URLS[kind](given) == asked
 
 
@@ -189,6 +189,6 @@ def test_sockets_of_haproxy(url: str, address: str | None) -> None:
     assert haproxy.socket_of(url) == address
 
 
-def test_what_is_no_url_is_never_shown_and_a_target_is_its_origin() -> None:
+def test_only_urls_are_shown_and_a_target_is_its_origin() -> None:
     assert without_credentials("http://u:secret@[::1/") == "(not a URL)"
     assert origin_of("https://u:p@[::1]:8443/app/x.php?q=1") == "https://[::1]:8443"

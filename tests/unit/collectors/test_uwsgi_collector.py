@@ -56,7 +56,7 @@ def test_other_answers(text: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "true", "1.5", '"x"', "null", "[[]]"])
-def test_a_value_that_is_no_number_is_not_measured(number: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_measured(number: str) -> None:
     text = f'{{"version": {number}, "sockets": [{{"name": {number}}}, 1], "workers": [{{"requests": {number}}}]}}'
     found = parse(text)
     assert replace(found, version="", address="", sockets=()) == UwsgiStatus(

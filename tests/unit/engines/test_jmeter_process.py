@@ -59,7 +59,7 @@ def test_the_servers_of_a_client() -> None:
     assert {worker.state for worker in found} == {"running"}
 
 
-def test_what_a_client_of_servers_prints() -> None:
+def test_the_output_of_a_client_of_servers() -> None:
     waiting = "Waiting for possible Shutdown/StopTestNow/HeapDump/ThreadDump message on port 4446"
     assert jmeter("a", "x", waiting).stop_port == 4446
     assert jmeter("a", "Waiting for possible shutdown message on port 4445").stop_port == 4445

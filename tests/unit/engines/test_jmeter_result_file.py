@@ -81,7 +81,7 @@ def test_it_may_be_cut_anywhere(pieces: list[int]) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_anything_else_is_no_request(data: bytes) -> None:
+def test_anything_else_is_not_a_request(data: bytes) -> None:
     results = Results()
     ResultReader(results).feed(data.replace(b",", b";") + b"\n")
     assert (results.requests, results.latencies()) == (0, None)
@@ -98,7 +98,7 @@ def test_steps_and_the_warm_up_are_reported_by_threads() -> None:
     assert (results.requests, results.step) == (2, 2)
 
 
-def test_sums_of_transactions_are_no_requests() -> None:
+def test_sums_of_transactions_are_not_requests() -> None:
     results, _ = read(row() + row(words='"Number of samples in transaction : 1, number of failing samples : 0"'))
     assert results.requests == 1
 
@@ -117,7 +117,7 @@ def test_old_versions_know_no_sent_bytes() -> None:
         ("OtherException", "exceptions"),
     ],
 )
-def test_what_failed(exception: str, name: str) -> None:
+def test_the_failures(exception: str, name: str) -> None:
     code = f"Non HTTP response code: java.net.{exception}"
     results, _ = read(row(code=code, words="no", success="false"))
     assert getattr(results.failures, name) == results.failures.total == 1

@@ -80,7 +80,7 @@ def test_weights_become_so_many_samplers() -> None:
         (plan(steps=(Step(concurrency=4, requests=10),), warmup_s=1), "a multiple of"),
     ],
 )
-def test_what_it_cannot_do(refused: Plan, words: str) -> None:
+def test_its_limits(refused: Plan, words: str) -> None:
     with pytest.raises(PlanError, match=words):
         check(refused)
 

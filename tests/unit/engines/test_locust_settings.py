@@ -45,7 +45,7 @@ def test_a_rate_has_users_enough() -> None:
     assert users_of(Step(rate=50.0, concurrency=7, duration_s=1.0)) == 7
 
 
-def test_what_locust_cannot_do_is_refused() -> None:
+def test_options_unsupported_by_locust_are_refused() -> None:
     with pytest.raises(PlanError, match="--workers auto does not work"):
         check(plan(more_workers=True))
     check(plan())

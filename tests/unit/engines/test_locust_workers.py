@@ -42,7 +42,7 @@ def test_nothing_is_known_while_the_master_is_silent() -> None:
     assert workers.all[0].users == 5
 
 
-def test_what_was_not_looked_at_yet_is_not_zero() -> None:
+def test_values_not_read_yet_are_not_zero() -> None:
     workers = Workers()
     workers.update([Worker("a", "g1", "ready", 0, 0, 0)], 0.0)
     assert workers.all == (EngineWorker("g1-1", "g1", "ready", 0, None, None),)

@@ -29,7 +29,7 @@ def test_text_and_colours() -> None:
     assert screen.cursor == (4, 1)
 
 
-def test_what_has_left_the_screen_is_kept() -> None:
+def test_scrolled_lines_are_kept() -> None:
     screen = Screen(10, 3)
     screen.feed(b"\r\n".join(b"line %d" % number for number in range(10)))
     assert (shown(screen), screen.scrollback) == (["line 7", "line 8", "line 9"], 7)

@@ -65,7 +65,7 @@ def test_ab() -> None:
         ("siege -c 4 -r 3 http://h/", 4, 12, None, None),
     ],
 )
-def test_what_a_command_line_says_of_the_load(
+def test_the_load_in_a_command_line(
     command: str, concurrency: int, requests: int | None, seconds: float | None, keepalive: bool | None
 ) -> None:
     load = reader(*command.split()).load
@@ -87,13 +87,13 @@ def test_what_a_command_line_says_of_the_load(
         ("Running 2s test @ http://h/", "  9 requests in 2.00s, 9.00KB read", {"keepalive": None, "non_2xx": 0}),
     ],
 )
-def test_what_a_line_says_where_the_command_is_unknown(start: str, line: str, known_by_it: dict[str, object]) -> None:
+def test_a_line_of_an_unknown_command(start: str, line: str, known_by_it: dict[str, object]) -> None:
     tool = known(reader_of_line(start))
     tool.read(line)
     assert {name: getattr(tool.load, name) for name in known_by_it} == known_by_it
 
 
-def test_ab_tells_of_the_server() -> None:
+def test_ab_reports_the_server() -> None:
     assert read("ab").load.server == ServerSeen("BaseHTTP/0.6", "127.0.0.1", 18765, "/", 1000)
     tool = reader("ab")
     lines = (
@@ -171,7 +171,7 @@ def test_oha() -> None:
     assert (refused.requests, refused.failures, refused.stated) == (20, Failures.undivided(20), ())
 
 
-def test_what_oha_cuts_off_at_its_end_has_not_failed() -> None:
+def test_requests_cut_off_by_oha_have_not_failed() -> None:
     lines = (
         "  Requests/sec:\t91.1516",
         "  [200] 46928 responses",
@@ -222,7 +222,7 @@ def test_k6() -> None:
     assert (times(found).p50_ms, times(found).p95_ms, times(found).max_ms) == (44.07, 51.6, 57.09)
 
 
-def test_iterations_of_k6_are_no_requests() -> None:
+def test_iterations_of_k6_are_not_requests() -> None:
     tool = reader("k6")
     tool.read("running (01.0s), 3/4 VUs, 88 complete and 0 interrupted iterations")
     assert (tool.load.requests, tool.load.concurrency) == (None, 4)
@@ -277,19 +277,19 @@ def test_of_jmeters_lines_for_a_while_only_the_first_is_the_whole() -> None:
         ]),
     ],
 )  # fmt: skip
-def test_there_are_no_times_of_no_requests(name: str, lines: list[str]) -> None:
+def test_without_requests_there_are_no_times(name: str, lines: list[str]) -> None:
     tool = reader(name, lines=lines)
     assert (tool.load.requests, tool.load.stated) == (0, ())
 
 
 @pytest.mark.parametrize("name", ["ab", "wrk", "hey", "oha", "k6", "siege"])
-def test_a_tool_is_known_by_what_it_prints(name: str) -> None:
+def test_a_tool_is_recognised_by_its_output(name: str) -> None:
     lines = (TEXTS / f"{name}.txt").read_text().splitlines()
     found = next((tool.name for line in lines if (tool := reader_of_line(line)) is not None), None)
     assert found == name
 
 
-def test_other_commands_are_no_tools() -> None:
+def test_other_commands_are_not_tools() -> None:
     assert reader_of_command(("sh", "-c", "ab")) is None
     assert reader_of_line("Summary: all is well") is None
     assert {tool.name for tool in TOOLS} == set(NAMES)

@@ -132,7 +132,7 @@ def test_known_responses_are_forgotten_in_time(make: Make) -> None:
 
 @pytest.mark.parametrize("extra", [b"x", b"HTTP/1.1 200 OK\r\n", PLAIN])
 @pytest.mark.parametrize("known", [False, True])
-def test_more_than_was_asked_for_is_noticed(make: Make, extra: bytes, known: bool) -> None:
+def test_extra_output_is_noticed(make: Make, extra: bytes, known: bool) -> None:
     made = make(left=9)
     if known:
         made.feed(PLAIN)
@@ -156,7 +156,7 @@ def test_what_comes_unasked_ends_the_connection_and_counts_nowhere(make: Make) -
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 30])
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_no_http_is_an_exception(make: Make, name: str, size: int) -> None:
+def test_anything_but_http_is_an_exception(make: Make, name: str, size: int) -> None:
     made = make(left=9)
     made.feed(BROKEN[name], size)
     assert [kind for kind, _ in made.recorder.failures] == ["exceptions"]
@@ -250,7 +250,7 @@ def test_a_connection_that_ends_too_early_is_a_failed_receive(make: Make, start:
     assert not made.recorder.responses
 
 
-def test_a_kept_connection_that_the_server_closed_is_no_failure(make: Make) -> None:
+def test_a_kept_connection_closed_by_the_server_is_not_a_failure(make: Make) -> None:
     made = make(left=1)
     made.feed(PLAIN)
     made.connection.connection_lost(ConnectionResetError("reset"))

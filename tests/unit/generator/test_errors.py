@@ -53,7 +53,7 @@ def test_only_for_an_unknown_authority_one_can_be_named() -> None:
         (ValueError("odd"), None, "no connection to web1:443 (odd)"),
     ],
 )
-def test_what_to_do_about_a_connection_that_fails(error: Exception, bind: str | None, said: str) -> None:
+def test_advice_for_a_failing_connection(error: Exception, bind: str | None, said: str) -> None:
     assert said in str(connect_error(error, ORIGIN, bind=bind))
 
 
@@ -68,7 +68,7 @@ def test_what_to_do_about_a_connection_that_fails(error: Exception, bind: str | 
         (299, "the server answers 299 to every request"),
     ],
 )
-def test_what_to_do_about_a_status(status: int, said: str) -> None:
+def test_advice_for_a_status(status: int, said: str) -> None:
     assert said in str(status_error(status))
     assert (":" in str(status_error(status))) is (status not in (418, 299))
 

@@ -96,7 +96,7 @@ def test_without_a_timer_the_clock_is_read_after_each_round(
     assert SoonTimer.made == []
 
 
-def test_what_the_loop_is_asked_for_ends_the_wait(selector: EpollSelector) -> None:
+def test_an_order_to_the_loop_ends_the_wait(selector: EpollSelector) -> None:
     class Caller(BusySocket):
         def handle(self, event: int) -> None:
             super().handle(event)

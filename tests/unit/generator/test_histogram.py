@@ -106,7 +106,7 @@ def test_nothing_has_no_statistics() -> None:
         percentile(distribution([1]), 101)
 
 
-def test_what_was_not_measured_adds_nothing() -> None:
+def test_unmeasured_values_add_nothing() -> None:
     merger = Merger()
     merger.add(None)
     merger.add(EMPTY)

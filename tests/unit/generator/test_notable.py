@@ -45,7 +45,7 @@ def test_the_slowest_of_all_workers_are_exact(times: list[list[int]]) -> None:
     assert [record.total_ms for record in found.slowest] == expected
 
 
-def test_what_has_not_changed_is_not_told_again() -> None:
+def test_unchanged_values_are_not_repeated() -> None:
     kept = worker([5, 6])
     assert taken(kept).slowest
     assert kept.take() is None

@@ -30,7 +30,7 @@ def connections() -> Any:
     return Mock(results=Mock(counters=Counters(), request_log=None), take_free=Mock(side_effect=[Mock(), Mock(), None]))
 
 
-def test_the_closed_model_continues_with_what_was_left() -> None:
+def test_the_closed_model_continues_with_the_remaining_requests() -> None:
     slots = connections()
     model = ClosedModel(slots, TargetMix([(Mock(), 1.0)]), 10)
     model.pause()

@@ -47,7 +47,7 @@ def test_reads_urls(url: str, clean: str, address: tuple[str, str, int], path: s
     assert (target.url, (origin.scheme, origin.host, origin.port), target.path) == (clean, address, path)
 
 
-def test_bytes_that_are_no_utf8_are_sent_as_they_are() -> None:
+def test_bytes_that_are_not_utf8_are_sent_unchanged() -> None:
     odd = b"\xff".decode("utf-8", "surrogateescape")
     target = Target.parse(f"http://me:{odd}@web1/{odd}?{odd}", headers=(("X", odd),))
     assert target.path == "/%FF?%FF"
@@ -98,7 +98,7 @@ def test_a_wrong_url_is_reported_with_the_fix(url: str, fix: str) -> None:
         ({"weight": 0.0}, "above 0"),
     ],
 )
-def test_what_cannot_be_sent_is_refused(settings: dict[str, Any], fix: str) -> None:
+def test_unsendable_requests_are_refused(settings: dict[str, Any], fix: str) -> None:
     with pytest.raises(PlanError, match=fix):
         Target.parse("http://web1/", **settings)
 
@@ -231,6 +231,6 @@ ONE_STEP = Step(concurrency=1)
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_run_is_refused(made: type[Step] | type[Plan], settings: dict[str, Any]) -> None:
+def test_an_impossible_run_is_refused(made: type[Step] | type[Plan], settings: dict[str, Any]) -> None:
     with pytest.raises(PlanError):
         made(**settings)

@@ -101,8 +101,7 @@ def connect(loop: EpollLoop, listener: socket.socket) -> Connect:
 
 
 def outcome(tested: RecordedConnection) -> tuple[object, ...]:
-    """What became of the requests. Whether more came than a response has is not part of it: pieces may be read
-    together."""
+    """The results of the requests, without surplus bytes: pieces may be read together."""
     answers = [(status, body) for status, body, _ in tested.recorder.responses]
     return answers, [kind for kind, _ in tested.recorder.failures], tested.hits
 

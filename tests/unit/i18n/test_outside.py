@@ -28,7 +28,7 @@ def test_line_ends_and_tabs_stay_in_several_lines() -> None:
     assert printable("100 %\rno\x1b[2J\u202e") == r"100 %\x0dno\x1b[2J\x202e"
 
 
-def test_what_is_printed_has_no_control_characters() -> None:
+def test_output_has_no_control_characters() -> None:
     terminal = io.StringIO(newline="")
     stream = RobustStream(terminal)
     stream.write("a server called \x1b]0;owned\x07\t\u202eb\n")

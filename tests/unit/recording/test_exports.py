@@ -69,7 +69,7 @@ def test_counters_stand_as_measured_and_rates_as_computed(snapshots: list[Snapsh
     assert {"paging_oom_kills_rate", "tcp_active_opens_rate", "cgroup_memory_failures_rate"} <= set(columns)
 
 
-def test_every_kind_of_server_has_a_table_of_its_own(rows: Rows) -> None:
+def test_every_kind_of_server_has_a_table(rows: Rows) -> None:
     assert {"apache", "fpm", "haproxy"} <= rows.keys()
     for table in TABLES:
         assert len(set(table.names)) == len(table.names)

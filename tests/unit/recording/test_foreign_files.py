@@ -86,7 +86,7 @@ def report(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
         "CREATE INDEX more ON frame (at)",
     ],
 )
-def test_what_is_no_table_of_a_recording_makes_it_none(path: Path, statement: str) -> None:
+def test_a_file_with_other_tables_is_not_a_recording(path: Path, statement: str) -> None:
     alter(path, statement)
     with pytest.raises(SessionError, match="not a recording of loadtop"):
         Session(path)

@@ -108,7 +108,7 @@ async def test_another_diagnosis_is_reported(snapshots: list[Snapshot], tmp_path
     assert said == [""] * 9 + ["steal on web1"] + [""] * 50
 
 
-async def test_far_jumps_know_what_was_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_far_jumps_keep_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = 120
     monkeypatch.setattr(player_file, "WINDOW", window)
     monkeypatch.setattr(player_file, "BUFFER", 2 * window)

@@ -116,7 +116,7 @@ def test_frames_that_come_while_reading_are_given_too(tmp_path: Path) -> None:
         ("/dev/null", "not a recording of loadtop"),
     ],
 )
-def test_what_cannot_be_opened(tmp_path: Path, name: str, problem: str) -> None:
+def test_unreadable_files(tmp_path: Path, name: str, problem: str) -> None:
     with pytest.raises(SessionError, match=problem):
         Session(tmp_path / name)
 
@@ -171,7 +171,7 @@ def test_other_formats_are_refused_in_one_line(copy: Path, version: int, problem
         Session(copy)
 
 
-def test_what_an_older_version_did_not_measure_has_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_unknown_to_an_older_version_have_their_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encode_now = codec.encode
 
     def encode(frame: Frame) -> bytes:

@@ -258,7 +258,7 @@ def test_the_list_of_recordings(tmp_path: Path) -> None:
     assert list(recordings(tmp_path / "missing")) == []
 
 
-def test_the_list_says_what_was_the_limit_while_load_ran(tmp_path: Path) -> None:
+def test_the_list_shows_the_limit_under_load(tmp_path: Path) -> None:
     """The cockpit may stay open, and the machines calm, for long after the load."""
 
     def shown(snapshot: Snapshot, number: int) -> Snapshot:

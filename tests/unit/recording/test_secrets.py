@@ -83,7 +83,7 @@ def test_blanking_twice_changes_nothing_more(argv: list[str]) -> None:
         ["watch", "--", "wrk", "-c", "5", "-d10", "http://web1/x:y@z/"],
     ],
 )
-def test_what_is_no_secret_stays(argv: list[str]) -> None:
+def test_text_without_secrets_is_unchanged(argv: list[str]) -> None:
     assert without_secrets(argv) == argv
 
 
@@ -190,7 +190,7 @@ def test_an_unescaped_slash_in_a_password() -> None:
     assert url_without_secrets("http://bob:p/w@web1/") == f"http://{BLANK}@web1/"
 
 
-def test_the_account_on_a_machine_is_no_secret_but_its_password_is() -> None:
+def test_the_account_is_not_a_secret_but_its_password_is() -> None:
     assert url_without_secrets("ssh://bob@web1 http://a:b@c/") == f"ssh://bob@web1 http://{BLANK}@c/"
     assert url_without_secrets("ssh://bob:pw@web1") == f"ssh://{BLANK}@web1"
 

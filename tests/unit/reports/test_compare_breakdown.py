@@ -32,7 +32,7 @@ def test_a_service_on_a_watched_machine_has_its_name() -> None:
     assert told == "   time of a request: +38 ms calls to mysql db1 (10.0.0.5:3306)"
 
 
-def test_what_one_run_did_not_measure_is_not_compared() -> None:
+def test_values_missing_from_one_run_are_not_compared() -> None:
     before = breakdown(40.0, 40.0, part("dependency", None, ms=None))
     after = breakdown(80.0, 30.0, DATABASE | {"ms": 50.0})
     assert list(shifts_of(before, after)) == ["   time of a request: -10 ms unexplained"]

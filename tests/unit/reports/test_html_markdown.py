@@ -127,7 +127,7 @@ def test_hostile_names_stay_names_in_markdown(hostile: RunResult) -> None:
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} == rules
 
 
-def test_markdown_says_what_the_summary_says(result: RunResult) -> None:
+def test_markdown_matches_the_summary(result: RunResult) -> None:
     text, figures = markdown(result), result.summary
     assert text.startswith("# Load test of http://web1/\n")
     assert f"`{figures['limits'][0]['bottleneck']}`" in text

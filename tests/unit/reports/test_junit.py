@@ -32,7 +32,7 @@ def cases(*rules: str, error: str = "") -> list[Case]:
         ("bottleneck=swap", "bottleneck=swap: swap"),
     ],
 )
-def test_a_rule_that_holds_is_a_failure_and_says_what_was_measured(rule: str, said: str) -> None:
+def test_a_rule_that_holds_is_a_failure_with_the_measured_value(rule: str, said: str) -> None:
     assert cases(rule) == [Case(rule, "Failure", said)]
 
 
@@ -40,7 +40,7 @@ def test_a_rule_that_does_not_hold_passes() -> None:
     assert cases("p99>1s") == [Case("p99>1s", "", "")]
 
 
-def test_a_rule_about_what_was_not_measured_is_skipped() -> None:
+def test_a_rule_about_an_unmeasured_value_is_skipped() -> None:
     assert cases("non_2xx>1%") == [Case("non_2xx>1%", "Skipped", "not measured")]
 
 
@@ -49,11 +49,11 @@ def test_without_a_load_every_rule_is_an_error() -> None:
     assert cases("p99>1s", "p99>500ms", error=why) == [Case(rule, "Error", why) for rule in ("p99>1s", "p99>500ms")]
 
 
-def test_no_rule_is_no_test_case() -> None:
+def test_without_a_rule_there_is_no_test_case() -> None:
     assert cases() == []
 
 
-def test_the_suite_says_what_was_tested_when_and_for_how_long() -> None:
+def test_the_suite_names_target_start_and_duration() -> None:
     suite = ET.fromstring(junit(SUMMARY, [], "Two\nlines.").encode())[0]  # noqa: S314 - made here
     assert suite.get("name") == "loadtop http://web1/"
     assert (suite.get("time"), suite.get("timestamp")) == ("10.040", "2026-11-23T01:55:03")

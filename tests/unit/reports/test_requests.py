@@ -30,7 +30,7 @@ def test_the_report_is_short_and_names_the_url_once_if_it_is_always_the_same(loa
     assert len(list(requests.lines(replace(load, noted=Requests((SLOW, other), ()))))) == 2 + 2 * 2
 
 
-def test_a_failure_says_when_what_and_why(load: LoadSample) -> None:
+def test_a_failure_shows_time_request_and_reason(load: LoadSample) -> None:
     _, first, reason = requests.lines(replace(load, noted=Requests((), (FAILED,))))
     assert first == "  08:00:00.125 receive  after 0.20 ms  GET http://web1/"
     assert reason == "    refused"
@@ -38,7 +38,7 @@ def test_a_failure_says_when_what_and_why(load: LoadSample) -> None:
     assert (kind, called, began, after, why) == ("receive", "GET http://web1/", "08:00:00.125", "0.20", "refused")
 
 
-def test_heads_are_told_where_they_were_kept(load: LoadSample) -> None:
+def test_kept_heads_are_reported(load: LoadSample) -> None:
     told = replace(SLOW, request_head="GET / HTTP/1.1\nHost: web1", response_head="HTTP/1.1 200 OK")
     noted = replace(load, noted=Requests((told, SLOW), ()))
     assert requests.head_rows(noted) == [("08:00:00.125", "200", "> GET / HTTP/1.1; > Host: web1; < HTTP/1.1 200 OK")]

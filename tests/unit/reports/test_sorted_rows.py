@@ -26,7 +26,7 @@ def log(totals: list[int], first: int = 0) -> BinaryIO:
 
 
 @given(st.lists(TIMES, max_size=4), st.integers(1, 9))
-def test_it_is_what_sorting_everything_gives(workers: list[list[int]], run: int) -> None:
+def test_it_equals_sorting_everything(workers: list[list[int]], run: int) -> None:
     files = [log(totals, 1000 * number) for number, totals in enumerate(workers)]
     tables = list(sorted_by_total(files, run))
     expected = sorted(total for totals in workers for total in totals)

@@ -147,9 +147,7 @@ async def test_readiness(tmp_path: Path) -> None:
         (b"", "its answer is not one of HTTP"),
     ],
 )
-async def test_a_server_that_is_asked_whether_it_is_ready_can_say_anything(
-    answer: bytes, said: str, tmp_path: Path
-) -> None:
+async def test_a_readiness_check_survives_any_response(answer: bytes, said: str, tmp_path: Path) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)

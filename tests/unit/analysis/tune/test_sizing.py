@@ -123,7 +123,7 @@ def test_threads_come_in_whole_processes(
     ]  # fmt: skip
 
 
-def test_the_recommendation_is_what_the_block_sets(flattening: Sequence[StepResult]) -> None:
+def test_the_block_sets_the_recommendation(flattening: Sequence[StepResult]) -> None:
     results = [
         replace(result, pools=tuple(replace(each, manager="event", threads_per_child=5) for each in result.pools))
         for result in flattening
@@ -183,7 +183,7 @@ def test_a_knee_that_was_not_reached_gives_no_setting(a_result: Result) -> None:
     assert "the knee was not reached" in " ".join(report(tuned).split())
 
 
-def test_evidence_is_printed_as_it_stands_to_its_threshold(a_result: Result) -> None:
+def test_evidence_is_printed_with_its_relation_to_the_threshold(a_result: Result) -> None:
     evidence = (
         Evidence("apache.full_pct", "web1", 100.0, 95.0, "%", "Linuxfabrik"),
         Evidence("apache.busy", "web1", 8.0, 8.0, "slots", "scoreboard"),

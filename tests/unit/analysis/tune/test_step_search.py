@@ -98,7 +98,7 @@ def test_what_swaps_below_a_calm_step_is_left_over(a_result: Result) -> None:
     assert (knee.concurrency, knee.worse_from) == (6, 8)
 
 
-def test_a_peak_beyond_what_was_measured_is_reported_to_be(a_result: Result) -> None:
+def test_a_peak_beyond_the_measured_range_is_marked(a_result: Result) -> None:
     knee = known(find_knee([a_result(n, 100.0 * n / (1 + 0.0001 * n * (n - 1))) for n in (1, 2, 4, 8, 16)]))
     assert knee.usl is not None
     assert knee.usl.peak == pytest.approx(100, rel=0.05)

@@ -33,7 +33,7 @@ def test_a_shorter_interval_allows_shorter_steps() -> None:
     assert options.limits.most_step_s == 2.0
 
 
-def test_what_is_refused_is_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused_options_are_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["tune", "--help"])
     said = capsys.readouterr().out
