@@ -38,9 +38,6 @@ MAX_SECONDS = 1e9  # of a session
 MAX_UNIX_TIME = 253_402_300_799.0  # the end of the year 9999, the last one that calendars of programs know
 MAX_WORDS = 10_000  # of a command line
 
-EARLIER_TABLES = ("CREATE TABLE totals (id INTEGER PRIMARY KEY, frame INTEGER, maker TEXT, crc INTEGER, data BLOB)",)
-"""Of version 2 too, before the first release; the totals are computed from the frames."""
-
 JOURNAL_PAGES = 400  # pages of 4 kB in the journal before it is moved into the file: room against waiting for the disk
 
 _REASONS = {
@@ -221,7 +218,7 @@ def _open(path: Path, how: str, *settings: str) -> sqlite3.Connection:
         if version > VERSION:
             raise SessionError(f"{path}: written by a newer loadtop (format {version}; this one knows up to {VERSION})")
         for kind, sql in connection.execute("SELECT type, sql FROM sqlite_schema"):
-            if sql not in TABLES + EARLIER_TABLES and (kind, sql) != ("index", None):  # views would be run
+            if sql not in TABLES and (kind, sql) != ("index", None):  # views would be run
                 raise SessionError(f"{path}: not a recording of loadtop (something in it is no table of a recording)")
         connection.set_progress_handler(None, 0)
         on_error.pop_all()

@@ -1,6 +1,6 @@
 """The common parts of servers whose workers run an application: when a pool is full, and what to do then."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,7 +11,6 @@ from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, figure, grouped, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json
 from loadtop.servers.worker_processes import WorkerProcesses
@@ -87,10 +86,6 @@ class Pools:
             Message(all_busy, slots=most, program=self.title),
             queue,
         )
-
-    def total(self, read: Callable[[ServerRates[WorkerProcesses]], float | None]) -> Callable[[HostView], float | None]:
-        """Reads the sum over all pools of a machine."""
-        return lambda host: sum_known(map(read, host.servers(self.name, self.record)))
 
     def demands(self, verdict: str) -> Demands:
         def of_host(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:

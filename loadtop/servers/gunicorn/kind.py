@@ -1,13 +1,16 @@
 """gunicorn as a kind of server. Its verdict: every worker is busy, so that requests wait for one."""
 
+from functools import partial
+
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.model import Role
 from loadtop.rates.metrics import Metric
 from loadtop.servers.gunicorn.record import GROUP, NAME, GunicornPool
-from loadtop.servers.kind import Kind
+from loadtop.servers.kind import Kind, summed
 from loadtop.servers.pools import Pools
 
 _POOLS = Pools(NAME, GROUP, "gunicorn", GunicornPool)
+_sum = partial(summed, NAME, GunicornPool)
 
 GUNICORN_WORKERS = Verdict(
     name="gunicorn-workers",
@@ -33,10 +36,8 @@ GUNICORN = Kind(
     title="gunicorn",
     record=GunicornPool,
     metrics=(
-        Metric(
-            "gunicorn.active", "busy gunicorn workers", "", "neither", _POOLS.total(lambda each: each.reading.active)
-        ),
-        Metric("gunicorn.listen_queue", "gunicorn queue", "", "lower", _POOLS.total(lambda each: each.reading.queued)),
+        Metric("gunicorn.active", "busy gunicorn workers", "", "neither", _sum("active")),
+        Metric("gunicorn.listen_queue", "gunicorn queue", "", "lower", _sum("queued")),
     ),
     verdicts=(GUNICORN_WORKERS,),
     demands=_POOLS.demands(GUNICORN_WORKERS.name),

@@ -1,6 +1,7 @@
 """php-fpm as a kind of server. Its verdict: every child of a pool is busy, so that requests wait for one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import room_for
@@ -9,11 +10,13 @@ from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, figure, grouped, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.metrics import Metric, sum_known
+from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, Kind, Lack, WorkerPool, Workers, pool_memory
+from loadtop.servers.kind import Json, Kind, Lack, WorkerPool, Workers, pool_memory, summed
 from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
 from loadtop.servers.pools import CLEAR_PCT, FULL_PCT, QUEUE, callers_of
+
+_sum = partial(summed, NAME, FpmPool)
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
@@ -107,10 +110,6 @@ FPM_WORKERS = Verdict(
 )
 
 
-def _sum(read: Callable[[ServerRates[FpmPool]], float | None]) -> Callable[[HostView], float | None]:
-    return lambda host: sum_known(map(read, host.servers(NAME, FpmPool)))
-
-
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
     pools = host.servers(NAME, FpmPool)
     pool = pools[0].reading if pools else None
@@ -199,9 +198,9 @@ PHP_FPM = Kind(
     title="php-fpm",
     record=FpmPool,
     metrics=(
-        Metric("fpm.active", "busy php-fpm children", "", "neither", _sum(lambda pool: pool.reading.active)),
-        Metric("fpm.listen_queue", "php-fpm queue", "", "lower", _sum(lambda pool: pool.reading.listen_queue)),
-        Metric("fpm.requests_s", "php-fpm requests", "/s", "higher", _sum(lambda pool: pool.per_second["accepted"])),
+        Metric("fpm.active", "busy php-fpm children", "", "neither", _sum("active")),
+        Metric("fpm.listen_queue", "php-fpm queue", "", "lower", _sum("listen_queue")),
+        Metric("fpm.requests_s", "php-fpm requests", "/s", "higher", _sum("accepted")),
     ),
     verdicts=(FPM_WORKERS,),
     demands=_demands,

@@ -1,13 +1,16 @@
 """uWSGI as a kind of server. Its verdict: every worker is busy, so that requests wait for one."""
 
+from functools import partial
+
 from loadtop.diagnosis.verdict import Family, Verdict
 from loadtop.model import Role
 from loadtop.rates.metrics import Metric
-from loadtop.servers.kind import Kind
+from loadtop.servers.kind import Kind, summed
 from loadtop.servers.pools import Pools
 from loadtop.servers.uwsgi.record import GROUP, NAME, UwsgiStatus
 
 _POOLS = Pools(NAME, GROUP, "uWSGI", UwsgiStatus)
+_sum = partial(summed, NAME, UwsgiStatus)
 
 UWSGI_WORKERS = Verdict(
     name="uwsgi-workers",
@@ -33,18 +36,10 @@ UWSGI = Kind(
     title="uWSGI",
     record=UwsgiStatus,
     metrics=(
-        Metric("uwsgi.active", "busy uWSGI workers", "", "neither", _POOLS.total(lambda each: each.reading.active)),
-        Metric("uwsgi.listen_queue", "uWSGI queue", "", "lower", _POOLS.total(lambda each: each.reading.queued)),
-        Metric(
-            "uwsgi.requests_s", "uWSGI requests", "/s", "higher", _POOLS.total(lambda each: each.per_second["requests"])
-        ),
-        Metric(
-            "uwsgi.exceptions_s",
-            "uWSGI exceptions",
-            "/s",
-            "lower",
-            _POOLS.total(lambda each: each.per_second["exceptions"]),
-        ),
+        Metric("uwsgi.active", "busy uWSGI workers", "", "neither", _sum("active")),
+        Metric("uwsgi.listen_queue", "uWSGI queue", "", "lower", _sum("queued")),
+        Metric("uwsgi.requests_s", "uWSGI requests", "/s", "higher", _sum("requests")),
+        Metric("uwsgi.exceptions_s", "uWSGI exceptions", "/s", "lower", _sum("exceptions")),
     ),
     verdicts=(UWSGI_WORKERS,),
     demands=_POOLS.demands(UWSGI_WORKERS.name),
