@@ -84,9 +84,7 @@ def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:
 def _values(host: HostView) -> TargetValues:
     cpu = None if host.rates is None else host.rates.cpu
     paging = None if host.rates is None else host.rates.paging
-    traffic = None
-    if paging is not None and paging.swap_in_kb is not None and paging.swap_out_kb is not None:
-        traffic = paging.swap_in_kb + paging.swap_out_kb
+    traffic = None if paging is None else paging.swap_kb
     idle, iowait = (None, None) if cpu is None else (cpu.idle, cpu.iowait)
     return TargetValues(idle, iowait, swap_used(host), traffic)
 

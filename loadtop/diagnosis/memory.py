@@ -38,9 +38,8 @@ def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
     """Traffic, and tasks that feel it (memory stalls or major faults). Where those of the server's own control group
     never wait for memory, it is another's swapping."""
     rates = host.rates
-    if rates is None or rates.paging is None or rates.paging.swap_in_kb is None or rates.paging.swap_out_kb is None:
+    if rates is None or rates.paging is None or (traffic := rates.paging.swap_kb) is None:
         return None
-    traffic = rates.paging.swap_in_kb + rates.paging.swap_out_kb
     faults = rates.paging.major_faults
     stall = None if rates.pressure is None else rates.pressure.memory_some
     stalled = None if stall is None else stall >= STALL_PCT

@@ -65,6 +65,11 @@ class PagingRates:
     refaults_pages: float | None
     oom_kills: float | None
 
+    @property
+    def swap_kb(self) -> float | None:
+        """Swap traffic in both directions; ``None`` where one of them was not measured."""
+        return None if self.swap_in_kb is None or self.swap_out_kb is None else self.swap_in_kb + self.swap_out_kb
+
 
 @dataclass(frozen=True, slots=True)
 class PressureShares:

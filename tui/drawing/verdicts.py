@@ -10,11 +10,10 @@ from tui.drawing.numbers import quantity
 UNSEEN: Translatable = "no figures"  # stands for a verdict where a machine gave none
 
 
-def headline(name: str, confidence: float = 1.0) -> tuple[str, str]:
+def headline(name: str) -> tuple[str, str]:
     """The title of a verdict, in capitals, and its headline, in the reader's language."""
     verdict = verdict_named(name)
-    words = tr(verdict.headline)
-    return tr(verdict.title).upper(), words if confidence >= SURE else tr("probably {headline}", headline=words)
+    return tr(verdict.title).upper(), tr(verdict.headline)
 
 
 def finding_headline(finding: Finding) -> tuple[str, str]:

@@ -102,11 +102,7 @@ def _used(host: HostView) -> float | None:
 
 
 def _swap_traffic(host: HostView) -> float | None:
-    """Swapping in both directions, in kB/s."""
-    paging = None if host.rates is None else host.rates.paging
-    if paging is None or paging.swap_in_kb is None or paging.swap_out_kb is None:
-        return None
-    return paging.swap_in_kb + paging.swap_out_kb
+    return None if host.rates is None or host.rates.paging is None else host.rates.paging.swap_kb
 
 
 USED = Curve("memory.used", _used, "memory in use, 0 to 100 %")
