@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping
 
 from loadtop import __version__
 from loadtop.i18n import plain
-from loadtop.model import LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS, PERCENTILES, TIMES_OF_REQUESTS
 from loadtop.servers.registry import HOST_METRICS
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-_COUNTERS = ("requests", "failed", "non_2xx", "received_bytes")
-_GAUGES = ("concurrency", "rate", "in_flight")
+_FIGURES = {
+    **dict.fromkeys(("requests", "failed", "non_2xx", "received_bytes"), "counter"),
+    **dict.fromkeys(("concurrency", "rate", "in_flight"), "gauge"),
+}
+"""Figures of the load that it has as they are, with their types."""
 
 
 def openmetrics(snapshot: Snapshot | None, url: str) -> str:
@@ -34,16 +36,12 @@ def _load(snapshot: Snapshot) -> Iterator[str]:
     load, measured = snapshot.load, snapshot.measured
     if load is None:
         return
-    for name in _COUNTERS:
-        value = _number(load, name)
+    for name, kind in _FIGURES.items():
+        value: float | None = getattr(load, name)
         if value is not None:
-            yield from _family(f"loadtop_load_{name}", "counter", f"{name} since the load started.")
-            yield _sample(f"loadtop_load_{name}_total", {}, value)
-    for name in _GAUGES:
-        value = _number(load, name)
-        if value is not None:
-            yield from _family(f"loadtop_load_{name}", "gauge", f"{name} now.")
-            yield _sample(f"loadtop_load_{name}", {}, value)
+            about, suffix = ("since the load started", "_total") if kind == "counter" else ("now", "")
+            yield from _family(f"loadtop_load_{name}", kind, f"{name} {about}.")
+            yield _sample(f"loadtop_load_{name}{suffix}", {}, value)
     times: list[str] = []
     for metric in LOAD_METRICS:
         value = metric.read(measured)
@@ -59,11 +57,6 @@ def _load(snapshot: Snapshot) -> Iterator[str]:
     if times:
         yield from _family("loadtop_load_latency_ms", "gauge", "Response times in the last interval; 100: the longest.")
         yield from times
-
-
-def _number(load: LoadSample, name: str) -> float | None:
-    value: float | None = getattr(load, name)
-    return value
 
 
 def _hosts(snapshot: Snapshot) -> Iterator[str]:
