@@ -139,4 +139,4 @@ def _no_sizing(tuned: TuneResult) -> str:
     if full or any(result.pools for result in tuned.steps):
         return tr("No recommendation: the knee was not reached, so no measurement limits the number of workers.")
     unseen = tr("No recommendation: the server's workers were not seen.")
-    return " ".join([unseen, *(tr(workers.enable) for workers in WORKERS.values())])
+    return " ".join([unseen, *(tr(each.enable) for each in WORKERS.values() if each.enable)])

@@ -90,7 +90,8 @@ class Workers(Generic[R]):
 
     ``setting`` is the directive that limits them, ``verdict`` the limit that is named where a pool is full. ``allowed``
     is the number of workers that the ``configuration`` for that number allows. ``takes_page``: the status page takes
-    one of these workers. ``enable`` says how to make the pools visible, ``apply`` how a new setting takes effect.
+    one of these workers. ``enable`` says how to make the pools visible (empty: they always are), ``apply`` how a new
+    setting takes effect.
     """
 
     setting: str

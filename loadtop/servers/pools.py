@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from loadtop.diagnosis.forecast import Demands, Use, served
 from loadtop.diagnosis.memory import room_for
 from loadtop.diagnosis.verdict import Assessment, agreement
 from loadtop.diagnosis.waiting import backs_up
-from loadtop.i18n import Message, Text, figure, grouped, mean_figure, plain, plural, sentences, tr
-from loadtop.model import Role
+from loadtop.i18n import Message, Text, Translatable, figure, grouped, mean_figure, plain, plural, sentences, tr
+from loadtop.model import Process, Role
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json
+from loadtop.servers.kind import Json, WorkerPool, Workers, pool_memory
 from loadtop.servers.worker_processes import WorkerProcesses
 
 FULL_PCT = 100.0
@@ -26,12 +26,18 @@ P = TypeVar("P", bound=WorkerProcesses)
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The pools of one kind of server: its ``name``, the ``group`` of its processes, its ``title``, its ``record``."""
+    """The pools of one kind of server: its ``name``, the ``group`` of its processes, its ``title``, its ``record``.
+
+    ``configuration`` is for so many processes with so many threads each; ``enable`` and ``apply`` are those of
+    :class:`~loadtop.servers.kind.Workers`."""
 
     name: str
     group: str
     title: str
     record: type[WorkerProcesses]
+    configuration: str
+    enable: Translatable
+    apply: Translatable
 
     def assess(self, measured: Measured, host: HostView) -> Assessment | None:
         """The fullest pool has no free worker while requests wait for one. The reading shows a single moment: free
@@ -98,6 +104,37 @@ class Pools:
 
         return of_host
 
+    def workers(self, verdict: str) -> Workers[Any]:
+        """How ``loadtop tune`` sizes the pools."""
+
+        def configured(pool: WorkerPool, workers: int) -> str:
+            threads = pool.threads_per_child or 1
+            return self.configuration.format(workers=workers // threads, threads=threads)
+
+        return Workers(
+            setting="workers x threads",
+            verdict=verdict,
+            pools=self._sized,
+            allowed=_whole_processes,
+            configuration=configured,
+            takes_page=False,
+            enable=self.enable,
+            apply=self.apply,
+        )
+
+    def _sized(
+        self, readings: Sequence[ServerRates[WorkerProcesses]], processes: Sequence[Process]
+    ) -> Iterator[WorkerPool]:
+        # The processes of several pools look alike: only where there is one is their memory its own.
+        memory = pool_memory(processes) if len(readings) == 1 else (None, None)
+        for pool in (each.reading for each in readings):
+            if pool.slots is not None and pool.active is not None and pool.started is not None:
+                busy, threads = pool.active, pool.threads or 1
+                number = pool.started // threads
+                yield WorkerPool(
+                    self.name, pool.key, "", pool.slots, pool.started, busy, busy, threads, number, *memory
+                )
+
     def rows(self, host: Json) -> list[str]:
         return [
             tr(
@@ -138,6 +175,11 @@ class Pools:
             )
             for pool in pools
         )
+
+
+def _whole_processes(pool: WorkerPool, workers: int) -> int:
+    threads = pool.threads_per_child or 1
+    return max(1, workers // threads) * threads
 
 
 def callers_of(measured: Measured, host: HostView) -> int | None:

@@ -16,6 +16,8 @@ from loadtop.servers.nginx.kind import NGINX
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
+from loadtop.servers.uwsgi.kind import UWSGI
+from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.unit.known import known
 
 PROCESSES = tuple(Process(pid, "x", "x", "S", 1, 0, 5, 1000) for pid in range(3))
@@ -83,6 +85,15 @@ def test_apache_rounds_down_to_whole_processes(workers: int, allowed: int) -> No
     (pool,) = known(APACHE.workers).pools([ServerRates(PAGE, {})], PROCESSES)
     assert known(APACHE.workers).allowed(pool, workers) == allowed
     assert known(APACHE.workers).allowed(replace(pool, manager="prefork"), workers) == workers
+
+
+def test_a_pool_of_processes_with_threads_is_sized_in_whole_processes() -> None:
+    sizes, status = known(UWSGI.workers), UwsgiStatus(address="a:1", workers=3, threads=2, active=4, cheap=2)
+    (pool,) = sizes.pools([ServerRates(status, {})], PROCESSES)
+    assert (pool.capacity, pool.started, pool.busy, pool.processes, pool.rss_kb) == (6, 4, 4, 2, 3000)
+    assert sizes.configuration(pool, sizes.allowed(pool, 9)) == "[uwsgi]\nprocesses = 4\nthreads = 2"
+    assert sizes.allowed(pool, 1) == 2
+    assert list(sizes.pools([ServerRates(replace(status, threads=None), {})], PROCESSES)) == []
 
 
 def test_reports_on_nginx_and_haproxy() -> None:

@@ -120,7 +120,7 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     memory = worker_memory(results, pool)
     found = [_by_memory(results, knee, memory)]
     if full:
-        found += [_by_cpu(pool, limit, min(result.others for result in results)), _by_reach(results)]
+        found += [_by_cpu(pool, limit, min(result.others for result in results)), _by_reach(results, pool)]
     else:
         found += [_by_knee(knee), _by_scoreboard(results, knee, pool)]
     bounds = sorted((bound for bound in found if bound is not None), key=lambda bound: bound.workers)
@@ -240,8 +240,9 @@ def _by_cpu(pool: WorkerPool, limit: StepResult | None, others: float) -> Bound 
     return Bound("cpu", max(workers, pool.capacity), text)
 
 
-def _by_reach(results: Sequence[StepResult]) -> Bound:
+def _by_reach(results: Sequence[StepResult], pool: WorkerPool) -> Bound:
     """No further than load was made: what more would do was not seen."""
     most = max(result.concurrency for result in results)
-    reason = Message("{number} connections tested, plus the status page", number=most)
-    return Bound("tested", most + 1, reason)
+    page = WORKERS[pool.kind].takes_page
+    text = "{number} connections tested, plus the status page" if page else "{number} connections tested"
+    return Bound("tested", most + page, Message(text, number=most))

@@ -9,7 +9,15 @@ from loadtop.servers.gunicorn.record import GROUP, NAME, GunicornPool
 from loadtop.servers.kind import Kind, summed
 from loadtop.servers.pools import Pools
 
-_POOLS = Pools(NAME, GROUP, "gunicorn", GunicornPool)
+_POOLS = Pools(
+    NAME,
+    GROUP,
+    "gunicorn",
+    GunicornPool,
+    configuration="workers = {workers}\nthreads = {threads}",
+    enable="",
+    apply="Reload gunicorn (SIGHUP) for it to take effect.",
+)
 _sum = partial(summed, NAME, GunicornPool)
 
 GUNICORN_WORKERS = Verdict(
@@ -45,4 +53,5 @@ GUNICORN = Kind(
     brief=_POOLS.brief,
     settings=_POOLS.settings,
     seen=_POOLS.seen,
+    workers=_POOLS.workers(GUNICORN_WORKERS.name),
 )

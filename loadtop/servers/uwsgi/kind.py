@@ -9,7 +9,15 @@ from loadtop.servers.kind import Kind, summed
 from loadtop.servers.pools import Pools
 from loadtop.servers.uwsgi.record import GROUP, NAME, UwsgiStatus
 
-_POOLS = Pools(NAME, GROUP, "uWSGI", UwsgiStatus)
+_POOLS = Pools(
+    NAME,
+    GROUP,
+    "uWSGI",
+    UwsgiStatus,
+    configuration="[uwsgi]\nprocesses = {workers}\nthreads = {threads}",
+    enable="Enable uWSGI's stats server and set its address with --uwsgi.",
+    apply="Restart uWSGI for it to take effect.",
+)
 _sum = partial(summed, NAME, UwsgiStatus)
 
 UWSGI_WORKERS = Verdict(
@@ -47,4 +55,5 @@ UWSGI = Kind(
     brief=_POOLS.brief,
     settings=_POOLS.settings,
     seen=_POOLS.seen,
+    workers=_POOLS.workers(UWSGI_WORKERS.name),
 )
