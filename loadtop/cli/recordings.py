@@ -46,7 +46,7 @@ def opened(path: Path) -> Generator[Session]:
             for damage in session.damage:
                 print(f"loadtop: {plain(str(found))} is damaged: {plain(damage)}", file=sys.stderr)
     except NoSessionError as error:
-        raise FileError(f"{error} (loadtop sessions list names the recordings)") from None
+        raise FileError(f"{error} (loadtop sessions list shows the recordings)") from None
     except SessionError as error:
         raise FileError(str(error)) from None
 

@@ -23,7 +23,7 @@ class Health(TranslatableEnum):
     """How much of a panel there is. ``none`` is nothing of the kind on that machine, which needs no fix."""
 
     OK = "ok"
-    PARTLY = "partly"
+    PARTLY = "partial"
     MISSING = "missing"
     NONE = "none"
 

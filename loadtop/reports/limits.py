@@ -23,9 +23,11 @@ def limits_in_words(held: Sequence[Held]) -> list[Message]:
 
 
 def loads_in_words(levels: Sequence[LoadLevel]) -> str:
-    """Levels of one unit: ``8, 20 connections``, or the lowest and the highest of many. Empty where not known."""
+    """Levels of one unit: ``8 and 20 connections``, or the lowest and the highest of many. Empty where not known."""
     amounts = [figure(amount) for amount in sorted(level.amount for level in levels)]
-    shown = ", ".join(amounts)
+    shown = amounts[-1]
+    if len(amounts) > 1:
+        shown = tr("{first} and {last}", first=", ".join(amounts[:-1]), last=amounts[-1])
     if len(amounts) > MOST_LEVELS:
         shown = tr("{start} to {end}", start=amounts[0], end=amounts[-1])
     match levels[0].unit:

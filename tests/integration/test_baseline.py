@@ -47,7 +47,7 @@ def test_a_baseline_that_cannot_be_read_ends_the_test_before_it_begins(tmp_path:
     words = ("--baseline", str(tmp_path / "none.loadtop"), "--fail-if", "p99>baseline", "http://127.0.0.1:9/")
     done = loadtop(*words)
     assert done.returncode == 4
-    assert "none.loadtop: no such file (loadtop sessions list names the recordings)" in done.stderr
+    assert "none.loadtop: no such file (loadtop sessions list shows the recordings)" in done.stderr
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=("GitHub", "GitLab"))

@@ -136,7 +136,7 @@ ROOT = Path(__file__).parents[2]
         ("--engine gatling", ["--engine must be one of builtin, locust, jmeter, got"]),
         ("--engine locust -n 5", ["-n does not work with --engine locust: give a time with -t"]),
         ("--engine locust -g x", ["-g does not work with --engine locust"]),
-        ("--engine jmeter --workers 2", ["--workers does not work with --engine jmeter: leave it out, one"]),
+        ("--engine jmeter --workers 2", ["--workers does not work with --engine jmeter: leave it out; one"]),
         ("--engine jmeter --workers auto", ["--workers does not work with --engine jmeter"]),
         ("--generator a=local", ["add --engine locust"]),
         ("--engine jmeter -R g1,,g2", ["HOST,HOST"]),

@@ -28,7 +28,7 @@ class EvidenceScreen(PageScreen):
         if view.snapshot is None:
             return [line(tr("Waiting for the first figures."))]
         verdict = view.snapshot.diagnosis.verdict
-        lines = self._finding(verdict, view, cells, tr("the verdict"))
+        lines = self._finding(verdict, view, cells, tr("verdict"))
         symptoms = {(symptom.bottleneck, symptom.host) for symptom in verdict.symptoms}
         for finding in view.snapshot.diagnosis.findings:
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):

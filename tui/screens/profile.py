@@ -30,7 +30,7 @@ class ProfileScreen(PageScreen):
             return hanging((), self.view.why_nothing(), cells)
         at, profile = self.view.history.profiles.get(host.name, (0.0, None))
         if profile is None:
-            waits = "Profiling {host} for {seconds} s. The result follows some seconds later."
+            waits = "Profiling {host} for {seconds} s. The result follows a few seconds later."
             words = waits if self._live else "No profile of {host} up to this point."
             return hanging((), tr(words, host=safe(host.name), seconds=PROFILE_S), cells)
         when = line(Span(f"{clock(at)}  ", Role.DIM))

@@ -50,7 +50,7 @@ class SessionsPage(PageScreen, inherit_bindings=False):
     def text(self, cells: int) -> Sequence[Line]:
         room = max(1, self.page.size.height - 3 - AROUND)
         self._top = max(self._at - room + 1, min(self._top, self._at), 0)
-        lasted = pad(tr("lasted"), LASTED) if cells >= ROOMY else ""
+        lasted = pad(tr("duration"), LASTED) if cells >= ROOMY else ""
         heads = f"  {pad(tr('started'), STARTED)}{lasted}{pad(tr('limit'), LIMIT)}{tr('target')}"
         lines: list[Line] = [line(Span(heads, Role.DIM))]
         shown = range(self._top, self._top + room)

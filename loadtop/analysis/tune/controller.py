@@ -58,7 +58,7 @@ class StepSearch:
         if last.bottleneck == "generator":
             return Message("the load generator is at its limit")
         if rates[:-1] and last.swaps:
-            return Message("memory is swapped at {c} connections", c=last.concurrency)
+            return Message("the server swaps at {c} connections", c=last.concurrency)
         if rates[:-1] and last.rps < 0.8 * max(rates[:-1]):
             return Message("throughput falls at {c} connections", c=last.concurrency)
         gains = [rate > GAIN * max(rates[:index]) for index, rate in enumerate(rates) if index > 0]

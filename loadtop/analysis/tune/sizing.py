@@ -180,7 +180,7 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
     if memory is None:
         if swapping is None or not calm:
             return None
-        reason = Message("no swapping at {calm}, but at {swapping}", calm=max(calm), swapping=swapping)
+        reason = Message("no swapping at {calm}, swapping at {swapping}", calm=max(calm), swapping=swapping)
         return Bound("memory", max(calm), reason)
     fits = int(RESERVE * memory.room_kb / memory.worker_kb)
     measured = None

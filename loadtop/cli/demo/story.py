@@ -36,7 +36,7 @@ PHASES = (
         BURN,
         3 * CORES,
         20.0,
-        Message("3/3 Full CPU: a page that computes fills all cores, so the CPU is the limit."),
+        Message("3/3 Full CPU: a page that computes keeps all cores of an idle machine busy."),
     ),
 )
 STARTING = Message("Starting a private server.")

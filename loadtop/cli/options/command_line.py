@@ -114,7 +114,7 @@ def _header_lines(word: str) -> list[str]:
         return [word]
     wrong = next((number for number, line in enumerate(lines, 1) if not _HEADER_LINE.match(line)), None)
     if wrong is not None:  # not repeated: it may be a secret
-        raise UsageError(f"-H {word}: header {wrong} of the file is not a header: write it as 'Name: value'")
+        raise UsageError(f"-H {word}: entry {wrong} of the file is not a header: write it as 'Name: value'")
     return lines
 
 

@@ -158,7 +158,7 @@ class Options:
         types.number(least=0), default=0.0,
         refused={"tune": "it waits until each step is steady; leave the option out"})
     workers: int = LOAD.option("--workers", "N", "number of generator processes; `auto` adds processes on demand",
-        types.workers, default=1, refused={"jmeter": "leave it out, one process uses all cores"})
+        types.workers, default=1, refused={"jmeter": "leave it out; one process uses all cores"})
     yes: bool = LOAD.option("--yes", "", "do not ask before a large load on a public address",
         commands=(*LOADS, "experiment"))
 
@@ -188,7 +188,7 @@ class Options:
         default=30.0)
     keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue when the server stops answering")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
-        "1 reports the headers of the slowest requests; 2 prints headers, 3 also the status of each response",
+        "1: report the headers of the slowest requests; 2: print all headers; 3: also each status",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
 
     proxy: str | None = _builtin("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",))
@@ -272,7 +272,7 @@ class Options:
     fast: bool = OPTIONS.option("--fast", "", "take 20 s instead of a minute", commands=("demo",))
     out: Path | None = OPTIONS.option("--out", "DIR",
         "directory of the results (default: PLAN.results beside the plan)", Path, commands=("experiment",))
-    again: bool = OPTIONS.option("--again", "", "measure everything again, not only what is missing",
+    again: bool = OPTIONS.option("--again", "", "measure everything again, not only missing cells",
         commands=("experiment",), conflict="experiment")
     check: bool = OPTIONS.option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment")
     table: bool = OPTIONS.option("--table", "", "only print the table of the results so far",

@@ -134,7 +134,7 @@ def test_without_a_limit_the_loads_are_reported(run: Run) -> None:
         run.go(5, load={"concurrency": concurrency, "step": step + 1, "steps": 3})
     assert run.json()["limits"] == []
     assert run.report().startswith("No limit was reached (held ")
-    assert "\n  none at 1, 2, 4 connections\n" in run.report()
+    assert "\n  none at 1, 2 and 4 connections\n" in run.report()
 
 
 def test_rates_and_unknown_loads_have_limits_too(run: Run) -> None:

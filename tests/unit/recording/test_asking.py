@@ -18,7 +18,7 @@ from tests.unit.recording.made import moments, record
         (["report", "--html", "-", "none"], 2, "must be the name of a file"),
         (["export", "--cast", "-", "none"], 2, "must be the name of a file"),
         (["export", "--sar", "--jsonl", "-", "none"], 2, "both write to standard output"),
-        (["report", "none"], 4, "none: no such file (loadtop sessions list names the recordings)"),
+        (["report", "none"], 4, "none: no such file (loadtop sessions list shows the recordings)"),
         (["report", "/dev/null"], 4, "not a recording of loadtop"),
         (["replay", "a" * 300], 4, "File name too long"),
         (["export", "--sar", "/"], 4, "this is a directory"),

@@ -138,7 +138,7 @@ class TestMemory:
         results = [*measured(4, 8, **blind), *measured(16, 32, **blind, **SWAPPING)]
         found = size(results, KNEE, None)
         assert bounds(found)["memory"] == 8
-        assert reason(found, "memory") == "no swapping at 8, but at 16"
+        assert reason(found, "memory") == "no swapping at 8, swapping at 16"
         assert "memory" not in bounds(size(measured(4, 8, **blind), KNEE, None))
         assert "memory" not in bounds(size(measured(16, **blind, **SWAPPING), KNEE, None))
 

@@ -161,7 +161,7 @@ def test_the_contracts_keys(swapping: Sequence[StepResult]) -> None:
 
 
 def test_the_report_has_every_column_and_fits(swapping: Sequence[StepResult]) -> None:
-    text = report(TuneResult.of(swapping, Message("memory is swapped at {c} connections", c=8)))
+    text = report(TuneResult.of(swapping, Message("the server swaps at {c} connections", c=8)))
     assert all(len(line) <= 80 for line in text.splitlines())
     for word in ("%iowait", "%swpused", "p99", "busy", "knee", "swaps", "Swapping is the limit", "Gunther 2007"):
         assert word in text

@@ -44,7 +44,7 @@ def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
     assert max(result.concurrency for result in results) == 16
     knee = known(find_knee(results))
     assert (knee.concurrency, knee.until, knee.worse_from) == (13, 13, 14)
-    assert str(search.reason) == "memory is swapped at 16 connections"
+    assert str(search.reason) == "the server swaps at 16 connections"
 
 
 def test_failing_ends_the_search(a_result: Result) -> None:
