@@ -93,7 +93,9 @@ def escaped(text: str) -> str:
 
 
 def title(figures: Json) -> str:
-    return tr("Load test of {url}", url=figures["url"]) if figures["url"] else tr("Watched hosts")
+    if figures["url"]:
+        return tr("Load test of {url}", url=figures["url"])
+    return tr("Load test") if figures["load"] is not None else tr("Watched hosts")
 
 
 def verdict(result: RunResult) -> tuple[str, str, str]:
@@ -131,7 +133,7 @@ def tables(result: RunResult) -> Iterator[Table]:
         Table("Hottest functions", ("function", "share", "host", "tool"), profile.rows(result.profiles), numbers=False),
         _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
-        Table("Settings", ("of", "setting", "value"), settings, numbers=False),
+        Table("Settings", ("for", "setting", "value"), settings, numbers=False),
         _of_times(figures),
     )
     yield from (table for table in every if table.rows)
@@ -263,7 +265,7 @@ def _of_evidence(evidence: Iterable[Evidence]) -> Table:
     rows: list[Row] = []
     for item in evidence:
         value, threshold = (f"{figure(number)} {item.unit}".strip() for number in (item.value, item.threshold))
-        counts = tr("below {threshold}" if item.below else "above {threshold}", threshold=threshold)
+        counts = tr("at most {threshold}" if item.below else "at least {threshold}", threshold=threshold)
         rows.append((plain(evidence_title(item.metric)), item.host, value, counts, item.source))
     return Table("Evidence", ("measured", "host", "value", "threshold", "source"), rows, numbers=False)
 
