@@ -22,8 +22,8 @@ IDLE_EVERY = 5  # processes that sleep are read once in so many samples
 class Wanted:
     """A file to read, at most ``limit`` bytes of it. A transport may leave out lines that do not match the extended
     regular expression ``lines``. A path that ends in ``/`` is a directory of symbolic links: its text is the target of
-    each, one a line. The transport itself makes the text of a path that begins with ``@``. What is to be a ``regular``
-    file is not opened where it is a pipe or a device: so are files that the kernel did not put there."""
+    each, one a line. The transport itself makes the text of a path that begins with ``@``. A ``regular`` file is not
+    opened if it is a pipe or a device: so are files that the kernel did not put there."""
 
     path: str
     limit: int = LIMIT_BYTES
@@ -137,7 +137,7 @@ class Reading:
     waits: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def text(self, path: str) -> str:
-        """The text of a file that is needed; raises :class:`AbsentError` with the reason where there is none."""
+        """The text of a file that is needed; raises :class:`AbsentError` with the reason if there is none."""
         text = self.files.get(path, Missing("not read"))
         if isinstance(text, Missing):
             raise AbsentError(text.at(path))

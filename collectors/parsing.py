@@ -1,5 +1,5 @@
 """Numbers, names and tables in the texts of kernels, servers and remote hosts. All of them pass through here, because
-each can be made up: a number has ASCII digits and a range, a name a length, a table so many lines. They raise
+each can be forged: a number has ASCII digits and a range, a name a length, a table so many lines. They raise
 :class:`ParseError` and nothing else.
 """
 

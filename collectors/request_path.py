@@ -134,7 +134,7 @@ class RequestPath:
     def _follow(
         self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]
     ) -> frozenset[Endpoint]:
-        """Learn whom requests reach. Returns the places that are asked on the way."""
+        """Learn whom requests reach. Returns the places that are called on the way."""
         first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
         path, more, places = self._serving, first, frozenset[Endpoint]()
         while more:

@@ -61,7 +61,7 @@ def reached(routes: Iterable[Route], entry: Place, port: int) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Where on its machine a proxy sends requests; ``unknown``: servers, as configured, whose place is unknown."""
+    """Where on its machine a proxy sends requests; ``unknown``: configured servers at an unknown place."""
 
     endpoints: frozenset[Endpoint] = frozenset()
     unknown: tuple[str, ...] = ()

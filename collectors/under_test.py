@@ -105,8 +105,8 @@ class UnderTest:
 
     async def origins(self, kind: Kind) -> list[list[str]]:
         """Where the status pages of a kind of web server may be, as ``http://HOST:PORT``: of each list, the first that
-        answers is to be followed. Only those of the servers under test, where these are known. Where the load comes
-        through a proxy here, each server is asked directly: through the proxy, any could answer."""
+        responds is followed. Only those of the servers under test, where these are known. Where the load comes through
+        a proxy here, each server is asked directly: through the proxy, any could answer."""
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
         its = frozenset(pid for pid, server in self._servers.items() if server.kind is kind)
         try:

@@ -51,7 +51,7 @@ class GunicornCollector(ServerCollector[GunicornPool]):
     kind = KIND
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - the kernel answers at once
-        """How many connections the workers have accepted at an address."""
+        """The number of connections that the workers have accepted at an address."""
         began = time.perf_counter()
         unix = url.startswith("/")
         try:

@@ -101,7 +101,7 @@ def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> Place | None:
 
 def read_limits(reading: Reading, place: Place) -> CgroupLimits:
     """The limits that hold for a group, from the files of :meth:`Place.files`. Whatever is missing is ``None``. Of
-    equal limits, that of the group itself counts: its directory comes first."""
+    equal limits, the group's own counts: its directory comes first."""
     quotas = ((*_quota(reading, directory, place.version), directory) for directory in place.cpu)
     _, quota, period, cpu_directory = min(quotas, key=itemgetter(0), default=(math.inf, None, None, ""))
     stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT)
@@ -132,7 +132,7 @@ def tightest_memory(reading: Reading, place: Place) -> tuple[float, str]:
 
 
 class CgroupCollector:
-    """The group of one process over time. What a sample finds out decides which files the next one wants."""
+    """The group of one process over time. Each sample determines which files the next one reads."""
 
     def __init__(self) -> None:
         self._membership: Wanted | None = None
@@ -169,7 +169,7 @@ class CgroupCollector:
         return read_limits(reading, self._place)
 
     def _locate(self, reading: Reading, membership: Wanted) -> None:
-        """Learn where the files are that the next sample wants. Mounts and groups hardly ever change."""
+        """Locate the files for the next sample. Mounts and groups rarely change."""
         self._mounts_in -= 1
         mountinfo = reading.files.get(MOUNTS)
         if isinstance(mountinfo, str):
@@ -227,7 +227,7 @@ def _words(reading: Reading, path: str) -> list[str]:
 
 
 def number(reading: Reading, path: str) -> int | None:
-    """The number in a file of one; ``None`` for ``max``, -1, or a file that is not there."""
+    """The number in a file with one number; ``None`` for ``max``, -1, or a missing file."""
     words = _words(reading, path)
     return count_or_none(words[0]) if words else None
 

@@ -25,7 +25,7 @@ def speed_file(core: int, name: str) -> Wanted:
 
 
 class CoreSpeeds:
-    """The cores of one machine. What a sample finds out decides which files the next one wants."""
+    """The cores of one machine. Each sample determines which files the next one reads."""
 
     def __init__(self) -> None:
         self._cores: tuple[int, ...] = ()

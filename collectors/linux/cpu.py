@@ -1,8 +1,8 @@
 """CPU time and tasks from /proc/stat, load averages from /proc/loadavg.
 
 Source: Linux, Documentation/filesystems/proc.rst. Columns of /proc/stat were added over time (steal in 2.6.11, guest in
-2.6.24, guest_nice in 2.6.33): those that a kernel does not print are ``None``. Who reads these files is always one of
-the tasks that run: as in vmstat and sar it is not counted.
+2.6.24, guest_nice in 2.6.33): those that a kernel does not print are ``None``. The reader of these files is always a
+running task; as in vmstat and sar, it is not counted.
 """
 
 from itertools import islice

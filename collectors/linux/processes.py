@@ -125,7 +125,7 @@ class ProcessTable:
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
 
     def want_pss(self) -> tuple[int, ...]:
-        """Processes whose proportional memory is to be read next: those never asked for, then the oldest values."""
+        """The processes whose proportional memory is read next: those never asked for, then the oldest values."""
         members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
         first = [known for known in members if not known.pss_asked][:PSS_FIRST]
         due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]

@@ -32,7 +32,7 @@ _MOST_POOLS = 32
 
 @dataclass(slots=True)
 class _Pool:
-    """A pool or page that is followed: what is configured, the page that is asked, and why there is none."""
+    """A pool or page that is followed: its configuration, the address of its page, and the reason if it has none."""
 
     config: PoolConfig | None
     page: StatusPage | None

@@ -71,7 +71,7 @@ class StatusClient:
             raise FetchError("cannot read its response ({error})", error=said) from None
 
     async def close(self) -> None:
-        """Give up what is on its way; pages that are asked for later are a :class:`FetchError`."""
+        """Give up what is on its way; later requests for pages raise :class:`FetchError`."""
         self._closed = True
         if self._session is not None:
             await self._session.close()

@@ -111,8 +111,8 @@ def missing(error: OSError) -> Missing:
 
 
 def _regular(path: str, limit: int) -> str | Missing:
-    """The text of a regular file, as long as it says that it is: reading some of the kernel's files, which say 0, waits
-    for something to happen."""
+    """The text of a regular file, up to its reported size: reading some of the kernel's files, which say 0, waits for
+    something to happen."""
     try:
         if sys.platform != "linux":
             found = os.stat(path)  # noqa: PTH116 - as below

@@ -91,7 +91,7 @@ class Condition:
 
     @property
     def beyond(self) -> Beyond | None:
-        """The limit of a rule about a baseline; ``None`` of any other rule."""
+        """The limit of a rule with a baseline; ``None`` for any other rule."""
         return self.value if isinstance(self.value, Beyond) else None
 
     def holds(self, value: float | str | None) -> bool:

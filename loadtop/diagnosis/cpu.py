@@ -53,8 +53,8 @@ MORE_CPU = Message("Add CPUs or make the page cheaper. More workers will not hel
 
 
 def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
-    """Busy, and more tasks that want to run than there are cores. Where only strangers fill it, the requests must be
-    waiting for a CPU."""
+    """Busy, and more runnable tasks than cores. Where only strangers fill it, the requests must be waiting for a
+    CPU."""
     rates, sample = host.rates, host.sample
     if rates is None or rates.cpu is None or sample is None:
         return None
@@ -264,7 +264,7 @@ PROFILED = (CPU.name, CPU_CORE.name)
 
 
 def functions(finding: Finding, profiles: Iterable[Profile]) -> Iterator[Evidence]:
-    """The functions that run most often, by the newest of these profiles of a host whose CPU is the limit."""
+    """The functions that run most often in the newest of these profiles of a CPU-bound host."""
     found = [each for each in profiles if each.host == finding.host] if finding.bottleneck in PROFILED else []
     for name, pct in found[-1].hottest() if found else ():
         yield Evidence(f"function {name}", found[-1].host, pct, 0.0, "%", f"{found[-1].tool}, {PROFILE_S} s")

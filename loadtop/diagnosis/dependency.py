@@ -162,7 +162,7 @@ BY_ITSELF = "the database: sessions that one session blocks"
 
 
 def _is_of(state: ServiceState, peer: PeerRates) -> bool:
-    """Whether this is a watched database or cache at that port, or of the kind that is asked at a unix socket."""
+    """Whether this is a watched database or cache at that port, or one of the kind at a unix socket."""
     _, _, port = peer.address.rpartition(":")
     elsewhere = state.port is not None and str(state.port) != port and not peer.by_connection
     return state.kind == peer.kind and not elsewhere

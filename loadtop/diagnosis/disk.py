@@ -54,8 +54,8 @@ def _least(flying: int | None, share: float) -> int:
 
 
 def _blocked(rates: HostRates, sample: HostSample) -> int | None:
-    """How many of the server's tasks wait for a disk now. Of a threaded server only its first thread's state is listed:
-    there it is the machine's count without the processes known to be others'."""
+    """The number of the server's tasks that wait for a disk now. Of a threaded server only its first thread's state is
+    listed: there it is the machine's count without the processes known to be others'."""
     groups = rates.of_role(Role.WEB, Role.APPLICATION)
     everywhere = None if sample.scheduler is None else sample.scheduler.blocked
     if not groups:

@@ -28,9 +28,9 @@ SAID: Mapping[str, Translatable] = {
 
 
 def _assess(measured: Measured) -> Assessment | None:
-    """Most requests of the interval failed or were answered with something else than 2xx; or so many failed that there
-    is no headroom, whatever else is the limit. When the load has ended, those of the whole load are enough, however
-    short it was."""
+    """Most requests of the interval failed or were answered with something else than 2xx; or too many failed for
+    headroom, regardless of other limits. When the load has ended, those of the whole load are enough, however short it
+    was."""
     rates, load = measured.load_rates, measured.load
     if rates is None or (rates.failed_share is None and rates.non_2xx_share is None):
         return None

@@ -103,9 +103,9 @@ def _shares_a_quota(measured: Measured) -> bool:
 
 
 def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
-    """The processors of a machine that only generates load are nearly full, by the load generator, or so that it has
-    to wait for them. What else is at work there is no limit while the generator is served in time. Another name of the
-    machine under test is none of its own."""
+    """The processors of a machine that only generates load are nearly full, by the load generator, or so that it has to
+    wait for them. What else is at work there is no limit while the generator is served in time. Another name of the
+    machine under test is not a separate machine."""
     tested = {each.boot_id for each in measured.hosts if "target" in each.state.role} - {""}
     if host.rates is None or host.rates.cpu is None or host.boot_id in tested:
         return None

@@ -1,4 +1,4 @@
-"""Memory: pages that are swapped, or given up and soon wanted again, while tasks wait for them; and how many worker
+"""Memory: pages that are swapped, or evicted and soon needed again, while tasks wait for them; and how many worker
 processes it has room for. Occupancy never decides: pages swapped out long ago cost nothing (as atop's manual says)."""
 
 from dataclasses import dataclass
@@ -74,8 +74,9 @@ SWAP = Verdict(
 
 
 def _assess(_: Measured, host: HostView) -> Assessment | None:
-    """Little is left, what was given up is wanted again, and tasks wait for it: all three, as far as they are measured.
-    A full page cache leaves little of a control group's limit and costs nothing; stalls alone may be of another."""
+    """Little memory is left, evicted pages are needed again, and tasks wait for them: all three, as far as they are
+    measured. A full page cache leaves little of a control group's limit and costs nothing; stalls alone may be of
+    another."""
     rates, sample = host.rates, host.sample
     if rates is None or sample is None or sample.memory is None or rates.paging is None:
         return None

@@ -125,7 +125,7 @@ class OpenModel(LoadModel):
         self._waiting = False  # whether arrivals wait for a connection
 
     def set_rate(self, rate: float, at: int) -> None:
-        """Change the rate; what is overdue stays overdue."""
+        """Change the rate; overdue requests stay overdue."""
         if self._next > at:
             self._next = at + min(self._next - at, 1e9 / rate)
         self.rate = rate

@@ -209,7 +209,7 @@ Text: TypeAlias = Message | str
 
 
 class TranslatableEnum(StrEnum):
-    """An enumeration whose values are shown: :func:`tr` is given them."""
+    """An enumeration with displayed values: :func:`tr` is given them."""
 
 
 class MessageError(Exception):

@@ -221,10 +221,10 @@ class LoadSample:
     when the load ended.
 
     What the engine does not measure, or not yet, is ``None``. ``counted_at`` is when it last told its counters, on the
-    clock of ``at``, where that is not ``at`` itself: without a newer reading there is no rate. ``stated_rps``
-    (requests per second) and ``stated`` are what it says itself of the whole load. ``more``: this is how a step ended,
-    and what came after it is to be taken at once. ``workers`` are those the engine tells of, in an order that stays.
-    ``noted`` are the slowest requests and the first failures up to now.
+    clock of ``at``, where that is not ``at`` itself: without a newer reading there is no rate. ``stated_rps`` (requests
+    per second) and ``stated`` are what it says itself of the whole load. ``more``: this is how a step ended, and what
+    came after it is to be taken at once. ``workers`` are those that the engine reports, in a stable order. ``noted``
+    are the slowest requests and the first failures up to now.
     """
 
     at: float

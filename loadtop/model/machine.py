@@ -154,7 +154,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One interface; counters since it came up. ``link_mbit`` is the line speed where the system tells it.
+    """One interface; counters since it came up. ``link_mbit`` is the link speed if the system reports it.
 
     ``shaped_mbit`` is the rate to which a queueing discipline limits what it sends. Only where there is one, the rest
     is not ``None``: packets that the discipline dropped, how often it held one back, and how many wait in it now."""

@@ -82,9 +82,9 @@ class Monitor:
     """A live test: one frame per interval from the newest samples. It is the live :class:`loadtop.pipeline.feed.Feed`.
 
     ``sinks`` (the recorder, the totals) get every snapshot before it is shown. With ``until_load_ends`` the last frame
-    is the one after the load ended; without, watching goes on until the task is cancelled. With ``profiles``, a host
-    whose CPU is the limit is profiled, once as long as it is. While it runs it handles the
-    exceptions that reach the event loop: the load has failed then.
+    is the one after the load ended; without a load, it watches until the task is cancelled. With ``profiles``, a host
+    whose CPU is the limit is profiled, once as long as it is. While it runs it handles the exceptions that reach the
+    event loop: the load has failed then.
     """
 
     def __init__(

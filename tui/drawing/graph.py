@@ -179,8 +179,8 @@ def layers(
 ) -> list[Line]:
     """A graph of stacked shares (percent of the height), from the top; ``roles`` are those of the layers from below.
 
-    With blocks each layer has a filling of its own too, of ``fillings`` or else the shades; with dots a cell has the
-    role of the layer that fills most.
+    With blocks each layer has a separate filling too, of ``fillings`` or else the shades; with dots a cell has the role
+    of the layer that fills most.
     """
     if cells <= 0 or rows <= 0:
         return []

@@ -124,7 +124,7 @@ def _latencies(view: View, cells: int) -> Line:
 
 def _classes(failures: Failures) -> Sequence[str]:
     """The failure classes that occurred, in texts that get shorter: with numbers, without numbers, the most frequent
-    one. An engine without classes has one text that says so."""
+    one. For an engine without classes, one text instead."""
     if failures == Failures.undivided(failures.unclassified):
         return (tr("no class"),)
     classes: dict[Translatable, int | None] = {

@@ -221,7 +221,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
             self._arrange_anew()
 
     def _arrange_anew(self) -> None:
-        """Place everything again. A child asks for it: Textual then forgets how its parent was arranged before."""
+        """Place everything again on request of a child: Textual then forgets the previous arrangement of its parent."""
         self.header.refresh(layout=True)
 
     def redraw(self) -> None:

@@ -103,8 +103,8 @@ def _cut(strip: Iterable[Segment], first: int, last: int, system: ColorSystem) -
 class LiveScreen(Screen[None]):
     """A screen that is given each new view. It sends only what changed, and has the app's size.
 
-    With each update, Textual forgets which of its own widgets (the answer to a question) have something to show: they
-    are painted with it.
+    With each update, Textual forgets which of its widgets (the answer to a question) have something to show: they are
+    painted with it.
 
     Textual lays a screen out again for each of its resize events, and sends it one for each layout. Two different
     sizes at once (a terminal of size 0x0, or one resized while the app starts) would alternate forever.

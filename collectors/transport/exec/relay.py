@@ -148,7 +148,7 @@ class _Relay:
             await ended(sending)
 
     async def _send(self, reader: asyncio.StreamReader) -> None:
-        """Pass on what the client sends. Where it leaves first, of which the remote side does not hear, end all."""
+        """Pass on what the client sends. If it leaves first, the remote side does not notice: end everything."""
         with contextlib.suppress(OSError):
             while chunk := await reader.read(CHUNK):
                 self._stdin.write(chunk)

@@ -89,7 +89,8 @@ class RemoteShell:
 
 @dataclass(slots=True)
 class Kept:
-    """What a connection has told so far; ``instead`` of what cannot be read: the reason, or a second look's text."""
+    """What a connection has reported so far; ``instead`` of what cannot be read: the reason, or a second look's
+    text."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     stats: dict[int, str] = field(default_factory=dict[int, str])
@@ -139,7 +140,7 @@ class _Sorted:
 
 
 class Orders:
-    """Turns requests into lines. Remembers what the remote side keeps, so that only what is new is sent."""
+    """Turns requests into lines. Remembers the state of the remote side, so that only changes are sent."""
 
     def __init__(self) -> None:
         self._sorted = _Sorted()

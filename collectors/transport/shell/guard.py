@@ -55,7 +55,7 @@ class _Guard:
         self._end()
 
     def _say(self, line: str) -> None:
-        """Tell the process; it is started where there is none, or it was killed."""
+        """Tell the process; it is started if there is none, or if it was killed."""
         for _ in range(2):
             process = self._process
             if process is None:
@@ -115,7 +115,7 @@ class SocketDirectory:
         _GUARD.keep(self.path)
 
     def opened_by(self, group: int) -> None:
-        """The connection is that of this group of processes, which ends where this program hangs or is stopped."""
+        """The connection belongs to this process group, which ends if loadtop hangs or is stopped."""
         _GUARD.keep(self.path, group)
 
     def remove(self) -> None:

@@ -145,7 +145,7 @@ class ShellTransport(ABC):
         return found
 
     async def _explain(self, line: ShellLine, paths: Sequence[str]) -> dict[str, str | Missing]:
-        """Look again at files that awk could not read, because it does not tell why."""
+        """Read files that awk could not read again, because awk gives no reason."""
         mark = line.next_mark()
         frame = await line.exchange(frames.second_look(paths, mark), mark, ANSWER_S)
         found = frames.parse_looked(frame)

@@ -39,8 +39,8 @@ ASKING = asyncio.Lock()  # one question at a time, however many machines ask
 class Prompt:
     """Lets ssh ask for a password, a passphrase or a second factor on the terminal that loadtop was started from.
 
-    ssh reads answers from the terminal itself, so none passes through here. It runs in a process group of its own,
-    which is the terminal's foreground group only while ssh may ask: afterwards keys and Ctrl-C are loadtop's again."""
+    ssh reads answers from the terminal itself, so none passes through here. It runs in a separate process group, which
+    is the terminal's foreground group only while ssh can prompt: afterwards keys and Ctrl-C are loadtop's again."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

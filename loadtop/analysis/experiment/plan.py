@@ -1,4 +1,4 @@
-"""What a PLAN asks for: variants of the server, load steps, repeats; and the cells that this makes."""
+"""The contents of a PLAN: variants of the server, load steps, repeats; and the resulting cells."""
 
 import hashlib
 import json

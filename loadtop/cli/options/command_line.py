@@ -221,7 +221,7 @@ def _check_conditions(options: Options) -> None:
 
 
 def _complete_html_table(options: Options) -> None:
-    """The attributes of the elements; each of them asks for the table, as -w does."""
+    """The attributes of the elements; each of them switches the table on, as -w does."""
     whole, row, cell = options.table_attributes, options.tr_attributes, options.td_attributes
     if options.as_html or (whole, row, cell) != (None, None, None):
         if options.ab:

@@ -1,4 +1,4 @@
-"""Every command and every option, declared once: parser, ``--help`` and checks are made from this."""
+"""Every command and option, declared once; parser, ``--help`` and checks are built from this."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -114,7 +114,8 @@ _builtin = partial(CONNECTIONS.option, refused=BUILTIN_ONLY)
 
 # fmt: off
 class Options:
-    """What one command line asks for. An option that is not given, or that the command does not have, has its default.
+    """The contents of one command line. An option that is not given, or that the command does not have, has its
+    default.
 
     No ``argparse.Namespace``: its attributes are not checked. Secrets are in it as they were given.
     """

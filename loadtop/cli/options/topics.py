@@ -9,6 +9,7 @@ from rich.markdown import Markdown
 
 MOST_CELLS = 100  # columns; longer lines are hard to read
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # to another page or heading
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 
 
 def print_topic(topic: str) -> None:
@@ -16,6 +17,9 @@ def print_topic(topic: str) -> None:
     installed, checkout = Path(__file__).parents[1] / "manual", Path(__file__).parents[3] / "docs"
     text = ((installed if installed.is_dir() else checkout) / f"{topic}.md").read_text("utf-8")
     console = Console(width=min(MOST_CELLS, shutil.get_terminal_size().columns), highlight=False)
+    text = _LINK.sub(r"\1", text)
+    if not console.is_terminal:
+        text = _CODE.sub(r"`` `\1` ``", text)  # without colours, code keeps its quotes
     with console.capture() as shown:
-        console.print(Markdown(_LINK.sub(r"\1", text), code_theme="bw", hyperlinks=False))
+        console.print(Markdown(text, code_theme="bw", hyperlinks=False))
     print("\n".join(line.rstrip() for line in shown.get().splitlines()), flush=True)

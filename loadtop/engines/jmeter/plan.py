@@ -66,7 +66,7 @@ class JmeterSettings:
 
     @property
     def sets_threads(self) -> bool:
-        """Whether the number of threads is ours to set, not that of the user's plan."""
+        """Whether loadtop sets the number of threads, not the user's plan."""
         return self.user_plan is None or (self.user_plan.threads and self.concurrency_given)
 
     @property

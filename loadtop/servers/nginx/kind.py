@@ -24,8 +24,8 @@ ROOM = 2  # times the connections in flight that are advised, so that the next s
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
-    """nginx drops connections, or nearly all of its own are in use. The connections of one worker can run out while
-    others have some left: what is dropped decides."""
+    """nginx drops connections, or nearly all of its connections are in use. The connections of one worker can run out
+    while others have some left: what is dropped decides."""
     servers = host.servers(NAME, NginxStatus)
     fullest = max(servers, key=lambda each: (dropped(each) or 0.0, each.reading.full or 0.0), default=None)
     if fullest is None:
