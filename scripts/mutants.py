@@ -8,8 +8,8 @@ that thousands take minutes:
 - A mistake in what runs at import (thresholds, tables, declarations): each fork begins before anything of ours is
   imported, imports the module with the mistake in it, and runs the tests that use the module.
 
-Survivors are printed, marked NEW where docs/tests.md does not list them with a reason. Exit code 1 where fewer than
-:data:`LEAST_PCT` percent are killed.
+Survivors are printed, marked NEW where scripts/survivors.md does not list them with a reason. Exit code 1
+where fewer than :data:`LEAST_PCT` percent are killed.
 """
 
 import argparse
@@ -82,7 +82,7 @@ GROUPS = (  # code, and the tests that are about it
         ),
     ),
 )
-REASONS = Path("docs/tests.md")
+REASONS = Path("scripts/survivors.md")
 # pytest's own form of a traceback fails where an instruction has no line, as some of a mistake have.
 OPTIONS = ("-qs", "--tb=native", "-pno:cacheprovider", "-otimeout=10", "-Wignore::pytest.PytestAssertRewriteWarning")
 HEAVY = ("aiohttp", "httptools", "msgspec", "numpy", "psutil", "rich", "textual.app", "uvloop", "zstandard")
