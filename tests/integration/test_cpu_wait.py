@@ -1,4 +1,4 @@
-"""Two processes on one core, near and far: each has half of it and waits half of the time."""
+"""Two processes on one core, local and remote: each has half of it and waits half of the time."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from tests.servers.sshd import Sshd
 
 SPIN = """
 import ctypes, os, threading, time
-ctypes.CDLL(None).prctl(15, b"httpd", 0, 0, 0)  # PR_SET_NAME: a server by its name, near and far
+ctypes.CDLL(None).prctl(15, b"httpd", 0, 0, 0)  # PR_SET_NAME: a server by its name, local and remote
 os.sched_setaffinity(0, {core})
 def spin():
     end = time.monotonic() + 60
@@ -91,11 +91,11 @@ def check(found: list[ProcessRates]) -> None:
         assert each.wait >= 35.0
 
 
-async def test_near(pair: tuple[int, int]) -> None:
+async def test_local(pair: tuple[int, int]) -> None:
     check(await shares(LocalTransport(), pair))
 
 
-async def test_far(pair: tuple[int, int], machine: Sshd) -> None:
+async def test_remote(pair: tuple[int, int], machine: Sshd) -> None:
     transport = machine.transport()
     await transport.connect()
     check(await shares(transport, pair))

@@ -40,7 +40,7 @@ def panels(host: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {panel["panel"]: panel for panel in host["panels"]}
 
 
-def test_everything_that_runs_is_seen_near_and_far(
+def test_everything_that_runs_is_seen_local_and_remote(
     apache: ApacheFactory,
     haproxy: HaproxyFactory,
     sshd: SshdFactory,

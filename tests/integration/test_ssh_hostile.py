@@ -323,7 +323,7 @@ PRETENDS = {
 
 
 @pytest.mark.parametrize("kind", PRETENDS)
-def test_numbers_of_a_far_shell(tmp_path: Path, kind: str) -> None:
+def test_numbers_of_a_remote_shell(tmp_path: Path, kind: str) -> None:
     """The far side is the real loop, but for one number."""
     script, nines, code, said = PRETENDS[kind]
     edited = script.format(nines=nines)

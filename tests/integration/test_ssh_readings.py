@@ -69,7 +69,7 @@ async def far(machine: Sshd) -> AsyncIterator[SshTransport]:
     await transport.close()
 
 
-async def test_near_and_far_agree(far: SshTransport) -> None:
+async def test_local_and_remote_agree(far: SshTransport) -> None:
     there, here = LinuxMachine(far, KINDS), LinuxMachine(LocalTransport(), KINDS)
     for _ in range(2):
         await asyncio.gather(there.sample(), here.sample())
@@ -99,7 +99,7 @@ async def test_near_and_far_agree(far: SshTransport) -> None:
     assert theirs.tcp.passive_opens == pytest.approx(ours.tcp.passive_opens, abs=500)
 
 
-async def test_listening_sockets_of_a_far_process(far: SshTransport, machine: Sshd) -> None:
+async def test_listening_sockets_of_a_remote_process(far: SshTransport, machine: Sshd) -> None:
     there = LinuxMachine(far, KINDS)
     sample = await there.sample()
     assert sample.tcp is not None

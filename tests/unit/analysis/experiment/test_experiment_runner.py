@@ -164,7 +164,7 @@ async def test_a_readiness_check_survives_any_response(answer: bytes, said: str,
             await wait_until_ready(ready, place=None, directory=tmp_path, seconds=5)
 
 
-def test_far_commands_go_through_ssh() -> None:
+def test_remote_commands_go_through_ssh() -> None:
     words = command_line("apachectl graceful", "ssh://root@web1:2222")
     assert words[0] == "ssh"
     assert words[-3:-1] == ["--", "ssh://root@web1:2222"]
