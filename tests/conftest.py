@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -87,61 +87,23 @@ def apache(servers: contextlib.ExitStack, php_fpm: FpmFactory) -> ApacheFactory:
     return ApacheFactory(servers, php_fpm)
 
 
-@pytest.fixture
-def php_fpm(servers: contextlib.ExitStack) -> FpmFactory:
-    """``php_fpm(max_children=...)`` starts a real php-fpm."""
-    return FpmFactory(servers)
+def fixture_of(factory: Callable[[contextlib.ExitStack], object]) -> object:
+    """Return a fixture that starts servers which live as long as the test."""
+
+    @pytest.fixture
+    def started(servers: contextlib.ExitStack) -> object:
+        return factory(servers)
+
+    return started
 
 
-@pytest.fixture
-def haproxy(servers: contextlib.ExitStack) -> HaproxyFactory:
-    """``haproxy([port, ...], maxconn=...)`` starts a real HAProxy before these ports."""
-    return HaproxyFactory(servers)
-
-
-@pytest.fixture
-def nginx(servers: contextlib.ExitStack) -> NginxFactory:
-    """``nginx(workers=..., connections=..., pages={...})`` starts a real nginx."""
-    return NginxFactory(servers)
-
-
-@pytest.fixture
-def mysql(servers: contextlib.ExitStack) -> MysqlFactory:
-    """``mysql(max_connections=...)`` starts a real MariaDB or MySQL."""
-    return MysqlFactory(servers)
-
-
-@pytest.fixture
-def postgresql(servers: contextlib.ExitStack) -> PostgresqlFactory:
-    """``postgresql(max_connections=...)`` starts a real PostgreSQL."""
-    return PostgresqlFactory(servers)
-
-
-@pytest.fixture
-def redis(servers: contextlib.ExitStack) -> RedisFactory:
-    """``redis(maxclients=..., password=...)`` starts a real Redis."""
-    return RedisFactory(servers)
-
-
-@pytest.fixture
-def uwsgi(servers: contextlib.ExitStack) -> UwsgiFactory:
-    """``uwsgi(workers=..., threads=..., seconds=...)`` starts a real uWSGI."""
-    return UwsgiFactory(servers)
-
-
-@pytest.fixture
-def gunicorn(servers: contextlib.ExitStack) -> GunicornFactory:
-    """``gunicorn(workers=..., threads=..., seconds=...)`` starts a real gunicorn."""
-    return GunicornFactory(servers)
-
-
-@pytest.fixture
-def service(servers: contextlib.ExitStack) -> ServiceFactory:
-    """Starts services of no known kind that live as long as the test."""
-    return ServiceFactory(servers)
-
-
-@pytest.fixture
-def sshd(servers: contextlib.ExitStack) -> SshdFactory:
-    """``sshd()`` starts a real sshd that lets this user in with a key of its own."""
-    return SshdFactory(servers)
+php_fpm = fixture_of(FpmFactory)  # php_fpm(max_children=...)
+haproxy = fixture_of(HaproxyFactory)  # haproxy([port, ...], maxconn=...)
+nginx = fixture_of(NginxFactory)  # nginx(workers=..., connections=..., pages={...})
+mysql = fixture_of(MysqlFactory)  # mysql(max_connections=...)
+postgresql = fixture_of(PostgresqlFactory)  # postgresql(max_connections=...)
+redis = fixture_of(RedisFactory)  # redis(maxclients=..., password=...)
+uwsgi = fixture_of(UwsgiFactory)  # uwsgi(workers=..., threads=..., seconds=...)
+gunicorn = fixture_of(GunicornFactory)  # gunicorn(workers=..., threads=..., seconds=...)
+service = fixture_of(ServiceFactory)  # a service of no known kind
+sshd = fixture_of(SshdFactory)  # sshd()

@@ -59,8 +59,7 @@ def test_only_a_service_that_serves_one_after_the_other_is_the_dependency(
 def test_a_full_pool_is_the_limit_only_before_a_service_as_fast_as_ever(
     apache: ApacheFactory, service: ServiceFactory, places: int, limit: str
 ) -> None:
-    asked = service(PLACES, places)
-    page = ASK.format(port=asked.port)
+    page = ASK.format(port=service(PLACES, places).port)
     found = summary(f"{apache(mpm='prefork', php='mod', workers=6, pages={'ask.php': page}).url}ask.php")
     assert found["verdict"]["bottleneck"] == limit, found["verdict"]
 
