@@ -8,9 +8,9 @@ others lie far apart, as those of a queue do, while pages that differ come in cl
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import sqrt
-from statistics import median
+from statistics import fmean, median
 
 from loadtop.diagnosis.response_times import SLOWER, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
@@ -98,8 +98,7 @@ class Waiting:
 
     def _flat(self, load: LoadSample, rps: float) -> tuple[float, int, float] | None:
         """Remember how fast this number of connections is served. If a clearly smaller one was served as fast: the
-        median requests/s now, that number, and its second highest requests/s. The first and last interval of a step
-        are partly those of another load, so a mean would be too low for one step and too high for the next."""
+        median requests/s now, that number, and how fast it was served."""
         level = load.concurrency
         if level is None or load.rate is not None:
             return None
@@ -108,11 +107,15 @@ class Waiting:
         served = self._levels.setdefault(level, deque(maxlen=SERVED))
         served.append(rps)
         here = median(served)
-        smaller = [
-            (sorted(rates)[-2], n) for n, rates in self._levels.items() if n * GROWTH <= level and len(rates) > 1
-        ]
+        smaller = [(_usual(rates), n) for n, rates in self._levels.items() if n * GROWTH <= level and len(rates) > 1]
         best, fewer = max(smaller, default=(0.0, 0))
         return (here, fewer, best) if here < GAIN * best else None
+
+
+def _usual(rates: Sequence[float]) -> float:
+    """Requests/s of a step: the mean, or the second highest where that is more. The first and last interval of a step
+    are partly those of another load, which lowers the mean of few intervals."""
+    return max(fmean(rates), sorted(rates)[-2])
 
 
 def _is_calm(host: HostView) -> bool:
