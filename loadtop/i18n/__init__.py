@@ -311,7 +311,10 @@ def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) 
 
 
 def _number(value: float, form: str) -> str:
-    """With separators: ``21,000``. Without them in the form ``d``, for names (a port) and for what is to be typed."""
+    """With separators: ``21,000``, also where ``g`` would give 2.1e+04. Without them in the form ``d``, for names (a
+    port) and for what is to be typed."""
+    if form.endswith("g") and abs(value) >= 1 and "e" in format(value, form):
+        return format(float(format(value, form)), ",.0f")
     if form == "d" or not (form.endswith("f") or (form == "" and isinstance(value, int))):
         return format(value, form)
     return format(value, f",{form}")

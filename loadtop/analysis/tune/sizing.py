@@ -120,7 +120,7 @@ def size(results: Sequence[StepResult], knee: Knee | None, limit: StepResult | N
     memory = worker_memory(results, pool)
     found = [_by_memory(results, knee, memory)]
     if full:
-        found += [_by_cpu(pool, limit, min(result.others for result in results)), _by_reach(results, pool)]
+        found += [_by_cpu(pool, limit), _by_reach(results, pool)]
     else:
         found += [_by_knee(knee), _by_scoreboard(results, knee, pool)]
     bounds = sorted((bound for bound in found if bound is not None), key=lambda bound: bound.workers)
@@ -226,12 +226,12 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Worke
     return Bound("scoreboard", max(busy) + page, Message(text, number=max(busy)))
 
 
-def _by_cpu(pool: WorkerPool, limit: StepResult | None, others: float) -> Bound | None:
-    """A full pool on a free processor: at how many workers the processor would be full (utilisation law). ``others``:
-    the percentage that other programs take in every step, which does not grow with the workers."""
-    used = None if limit is None or limit.used is None else limit.used - others
-    if used is None or used < 1.0 or not pool.capacity:
+def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
+    """A full pool on a free processor: at how many workers the processor would be full (utilisation law). What other
+    programs take does not grow with the workers."""
+    if limit is None or limit.used is None or limit.used - limit.others < 1.0 or not pool.capacity:
         return None
+    used, others = limit.used - limit.others, limit.others
     workers = int(pool.capacity * (CPU_FULL - others) / used)
     text = Message("{number} of them make the CPU {share:.0f} % busy", number=pool.capacity, share=used)
     if others >= LEAST_OTHERS:

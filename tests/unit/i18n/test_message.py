@@ -16,7 +16,7 @@ WAIT = Message("{host} does not answer within {seconds:.0f} s", host="web1", sec
 def test_str_is_english_with_formatted_numbers() -> None:
     assert str(WAIT) == "web1 does not answer within 5 s"
     assert str(Message("{{{share:.0%}}} of {number}", share=0.5, number=1_200_000)) == "{50%} of 1,200,000"
-    assert str(Message("{pid:d} {size:.1f}", pid=12345, size=1234.56)) == "12345 1,234.6"
+    assert str(Message("{pid:d} {size:.1f} {ms:.3g}", pid=12345, size=1234.56, ms=2437.0)) == "12345 1,234.6 2,440"
 
 
 def test_equal_messages_are_equal_and_hash_alike() -> None:
