@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+import pytest
+
 from screenshots.cockpit import HERE, Cockpit
 from screenshots.film import write_film
 from tests.lab.case import Bench, Stand
@@ -18,6 +20,7 @@ OFTEN = ("--interval", "0.5")
 """Half the time until graphs are filled."""
 
 PALETTE, EVIDENCE, ESCAPE, PAUSE, TIME = ":", "e", "\x1b", " ", "t"
+EXPERIMENTS = HERE.parent / "docs" / "experiments"
 DEMO_S = "84"
 SWAP_MB, GROUP_MB = 512, 96
 
@@ -194,10 +197,32 @@ def tune(folder: Path) -> None:
             cockpit.keep("tune-120x40")
 
 
+def wordpress(folder: Path) -> None:
+    """Debian's WordPress with five children of php-fpm; then with one row of its database for all visits."""
+    for server, workers, plugin, verdict in (
+        ("nginx", "5", "slow-query", "▲ PHP-FPM WORKERS"),
+        ("apache", "20", "counter", "▲ DEPENDENCY"),
+    ):
+        done = subprocess.run([EXPERIMENTS / "wordpress.sh", "start", server, workers, plugin], capture_output=True)
+        try:
+            if done.returncode:
+                pytest.fail(done.stderr.decode(errors="replace"), pytrace=False)
+            where = Stand(f"http://127.0.0.1:{18060 if server == 'nginx' else 18080}/")
+            with Cockpit(load(where, "-c", "2", *OFTEN, "--no-record"), WIDE, folder) as cockpit:
+                cockpit.run_for(10)
+                cockpit.press("20\r")
+                cockpit.until(verdict)
+                cockpit.run_for(12)
+                cockpit.keep(f"wordpress-{plugin}-120x40")
+        finally:
+            subprocess.run([sys.executable, EXPERIMENTS / "servers.py", "stop"], check=True)
+
+
 RUNS: dict[str, Callable[[Path], None]] = {
     "demo": demo,
     "fpm": fpm,
     "swap": swap,
     "pools": pools,
     "tune": tune,
+    "wordpress": wordpress,
 }

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
@@ -63,6 +64,59 @@ echo 'no place is free';""",
     "100k": "x" * 100_000,
 }
 
+WORDPRESS = Path("/usr/share/wordpress")
+CONTENT = Path("/var/lib/wordpress/wp-content")
+POSTS = 30
+
+CONFIGURATION = """<?php
+define('DB_NAME', 'wordpress');
+define('DB_USER', 'wordpress');
+define('DB_PASSWORD', '{password}');
+define('DB_HOST', '127.0.0.1:{port}');
+define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']);
+define('WP_SITEURL', WP_HOME);
+define('WP_HTTP_BLOCK_EXTERNAL', true);
+define('AUTOMATIC_UPDATER_DISABLED', true);
+define('DISABLE_WP_CRON', true);
+$table_prefix = 'wp_';
+if (!defined('ABSPATH')) {{ define('ABSPATH', __DIR__ . '/'); }}
+require_once ABSPATH . 'wp-settings.php';
+"""
+INSTALLATION = """
+$_SERVER['HTTP_HOST'] = '127.0.0.1';
+define('WP_INSTALLING', true);
+function wp_new_blog_notification() {}
+require 'wp-load.php';
+require 'wp-admin/includes/upgrade.php';
+wp_install('Field report', 'admin', 'admin@example.com', true, '', wp_generate_password());
+for ($number = 1; $number <= POSTS; $number++) {
+    $text = str_repeat("<p>This is a paragraph of post $number.</p>\n", 12);
+    wp_insert_post(['post_title' => "Post $number", 'post_content' => $text, 'post_status' => 'publish']);
+}
+"""
+PLUGINS = {
+    "none": "",
+    # Asks something else for each page, as plugins do for rates, weather or a shop: the CPU is free in the meantime.
+    "slow-query": "<?php add_action('wp', function () { global $wpdb; $wpdb->query('DO SLEEP(0.3)'); });",
+    # Counts visits in one row, in a transaction that lasts until the page is complete.
+    "counter": """<?php
+add_action('wp', function () {
+    global $wpdb;
+    $wpdb->query('CREATE TABLE IF NOT EXISTS hits (id INT PRIMARY KEY, n BIGINT)');
+    $wpdb->query('INSERT IGNORE INTO hits VALUES (1, 0)');
+    $wpdb->query('START TRANSACTION');
+    $wpdb->query('UPDATE hits SET n = n + 1 WHERE id = 1');
+});
+add_action('shutdown', function () { global $wpdb; $wpdb->query('DO SLEEP(0.05)'); $wpdb->query('COMMIT'); });
+""",
+    # The same count, committed at once.
+    "short-counter": """<?php
+add_action('wp', function () { global $wpdb; $wpdb->query('UPDATE hits SET n = n + 1 WHERE id = 1'); });
+add_action('shutdown', function () { global $wpdb; $wpdb->query('DO SLEEP(0.05)'); });
+""",
+}
+"""Of WordPress, each a file of its directory mu-plugins."""
+
 
 def find(*names: str) -> str:
     """The program of the first of these names that is installed."""
@@ -111,10 +165,11 @@ def load(*names: str) -> str:
 def apache(options: argparse.Namespace) -> None:
     """An Apache with exactly so many workers, all of them started before the first request."""
     here, user = directory(options.port), owner()
-    pages = here / "pages"
-    pages.mkdir(exist_ok=True)
-    for name, text in PAGES.items():
-        (pages / name).write_text(text)
+    pages = options.pages or here / "pages"
+    if not options.pages:
+        pages.mkdir(exist_ok=True)
+        for name, text in PAGES.items():
+            (pages / name).write_text(text)
     workers, threads = options.workers, options.threads
     processes = 1 if options.mpm == "prefork" else workers // threads
     slots = (
@@ -149,6 +204,7 @@ MaxConnectionsPerChild 0
 KeepAlive On
 MaxKeepAliveRequests 0
 DocumentRoot {pages}
+DirectoryIndex index.php index.html
 <Directory />
     Require all denied
 </Directory>
@@ -165,13 +221,15 @@ ExtendedStatus On
     before = ["taskset", "-c", options.cpus] if options.cpus else []
     if options.memory:
         before = [*before, "sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(memory(options.memory))]
+    command = [*before, find("apache2", "httpd"), "-d", str(here), "-f", str(here / "httpd.conf"), "-k", "start"]
+    run(command, env=environment(here, options.pages))
+
+
+def environment(here: Path, pages: Path | None) -> dict[str, str]:
+    """PHP without any settings and extensions; with those of the system for ``pages`` of an application."""
     empty = here / "php"
     empty.mkdir(exist_ok=True)
-    environment = {**os.environ, "PHP_INI_SCAN_DIR": str(empty), "PHPRC": str(empty)}
-    run(
-        [*before, find("apache2", "httpd"), "-d", str(here), "-f", str(here / "httpd.conf"), "-k", "start"],
-        env=environment,
-    )
+    return dict(os.environ) if pages else {**os.environ, "PHP_INI_SCAN_DIR": str(empty), "PHPRC": str(empty)}
 
 
 def fpm(options: argparse.Namespace) -> None:
@@ -193,10 +251,79 @@ pm.max_children = {options.children}
 pm.status_path = /fpm-status
 """)
     versions = sorted(Path(found).name for folder in PATH.split(":") for found in Path(folder).glob("php-fpm[0-9]*"))
-    run(
-        [find("php-fpm", *reversed(versions)), "--fpm-config", str(here / "fpm.conf")],
-        env={**os.environ, "PHP_INI_SCAN_DIR": str(here)},
-    )
+    command = [find("php-fpm", *reversed(versions)), "--fpm-config", str(here / "fpm.conf")]
+    run(command, env=environment(here, options.pages))
+
+
+def nginx(options: argparse.Namespace) -> None:
+    """An nginx before a php-fpm."""
+    here, user = directory(options.port), owner()
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = "\n".join(f"    {kind}_temp_path {here}/{kind};" for kind in kinds)
+    (here / "nginx.conf").write_text(f"""
+pid {here}/pid;
+error_log {here}/error.log;
+{f"user {user.pw_name};" if user else ""}
+worker_processes auto;
+events {{ worker_connections 768; }}
+http {{
+{paths}
+    access_log off;
+    default_type text/html;
+    server {{
+        listen 127.0.0.1:{options.port};
+        root {options.pages};
+        index index.php;
+        location = /nginx_status {{ stub_status; }}
+        location / {{ try_files $uri $uri/ /index.php?$args; }}
+        location ~ \\.php$ {{
+            include /etc/nginx/fastcgi_params;
+            fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+            fastcgi_pass 127.0.0.1:{options.fpm};
+        }}
+    }}
+}}
+""")
+    run([find("nginx"), "-c", str(here / "nginx.conf")])
+
+
+def mariadb(options: argparse.Namespace) -> None:
+    """A MariaDB with Debian's settings and a data directory of its own, empty but for a database for WordPress."""
+    here = directory(options.port)
+    user = []
+    if not os.geteuid():
+        shutil.chown(here, "mysql")
+        user = ["--user=mysql"]
+    data, socket, password = here / "data", here / "mysql.sock", secrets.token_hex(8)
+    install = [find("mariadb-install-db"), "--no-defaults", f"--datadir={data}", *user]
+    run([*install, "--auth-root-authentication-method=socket", "--skip-test-db"])
+    server = [find("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={socket}", f"--pid-file={here}/pid"]
+    server += [f"--port={options.port}", "--bind-address=127.0.0.1", f"--log-error={here}/error.log", *user]
+    subprocess.Popen(server, stdin=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(200):
+        if socket.exists():
+            break
+        time.sleep(0.1)
+    account = f"wordpress@'127.0.0.1' IDENTIFIED BY '{password}'"
+    statements = f"CREATE DATABASE wordpress; GRANT ALL ON wordpress.* TO {account}"
+    run([find("mariadb"), "--no-defaults", f"--socket={socket}", "--execute", statements])
+    (here / "password").write_text(password)
+
+
+def wordpress(options: argparse.Namespace) -> None:
+    """Debian's WordPress in a directory of its own, installed there without a network, with one plugin or none."""
+    pages = HERE / "wordpress"
+    if not pages.exists():
+        if not WORDPRESS.exists():
+            sys.exit("WordPress is not installed: apt-get install wordpress wordpress-theme-twentytwentythree")
+        shutil.copytree(WORDPRESS, pages, ignore=shutil.ignore_patterns("wp-content", "wp-config.php"))
+        shutil.copytree(CONTENT, pages / "wp-content")
+        password = (HERE / str(options.database) / "password").read_text()
+        (pages / "wp-config.php").write_text(CONFIGURATION.format(password=password, port=options.database))
+        run([find("php"), "-r", INSTALLATION.replace("POSTS", str(POSTS))], cwd=pages)
+    plugin = pages / "wp-content" / "mu-plugins" / "plugin.php"
+    plugin.parent.mkdir(exist_ok=True)
+    plugin.write_text(PLUGINS[options.plugin])
 
 
 def haproxy(options: argparse.Namespace) -> None:
@@ -253,9 +380,9 @@ def memory(megabytes: int) -> Path:
     return group
 
 
-def stop(_: argparse.Namespace) -> None:
-    """End every server of these, and take away what was made for them."""
-    for pid_file in HERE.glob("*/pid"):
+def stop(options: argparse.Namespace) -> None:
+    """End the servers at these ports; without any, all servers, and take away what was made for them."""
+    for pid_file in [HERE / str(port) / "pid" for port in options.ports] or HERE.glob("*/pid"):
         with contextlib.suppress(OSError, ValueError):
             pid = int(pid_file.read_text().split()[0])
             os.kill(pid, signal.SIGTERM)
@@ -263,6 +390,8 @@ def stop(_: argparse.Namespace) -> None:
                 os.kill(pid, 0)
                 time.sleep(0.05)
             os.kill(pid, signal.SIGKILL)
+    if options.ports:
+        return
     device = HERE / "swap.device"
     if device.exists():
         subprocess.run(["swapoff", device.read_text()], check=False)
@@ -295,16 +424,32 @@ def main() -> None:
     verb.add_argument("--fpm", type=int, help="port of the php-fpm that runs PHP (prefork without it: mod_php)")
     verb.add_argument("--cpus", help="processors that it may use, as taskset takes them")
     verb.add_argument("--memory", type=int, help="MB of memory that it has, and swap beyond that")
+    verb.add_argument("--pages", type=Path, help="the document root of an application")
     verb = verbs.add_parser("fpm")
     verb.set_defaults(run=fpm)
     verb.add_argument("--port", type=int, default=18090)
     verb.add_argument("--manager", choices=("static", "dynamic"), default="static")
     verb.add_argument("--children", type=int, default=5)
+    verb.add_argument("--pages", type=Path, help="the document root of an application")
+    verb = verbs.add_parser("nginx")
+    verb.set_defaults(run=nginx)
+    verb.add_argument("--port", type=int, default=18060)
+    verb.add_argument("--fpm", type=int, required=True, help="port of the php-fpm that runs PHP")
+    verb.add_argument("--pages", type=Path, required=True, help="the document root of an application")
+    verb = verbs.add_parser("mariadb")
+    verb.set_defaults(run=mariadb)
+    verb.add_argument("--port", type=int, default=18036)
+    verb = verbs.add_parser("wordpress")
+    verb.set_defaults(run=wordpress)
+    verb.add_argument("--database", type=int, default=18036, help="port of its MariaDB")
+    verb.add_argument("--plugin", choices=PLUGINS, default="none")
     verb = verbs.add_parser("haproxy")
     verb.set_defaults(run=haproxy)
     verb.add_argument("--port", type=int, default=18070)
     verb.add_argument("--to", type=int, nargs="+", required=True)
-    verbs.add_parser("stop").set_defaults(run=stop)
+    verb = verbs.add_parser("stop")
+    verb.set_defaults(run=stop)
+    verb.add_argument("ports", type=int, nargs="*")
     options = parser.parse_args()
     options.run(options)
 
