@@ -55,7 +55,7 @@ CASES = [
     ),
     Case(
         name="45 of 100 connections are reset", expected="errors", build=resetting, concurrency=4, gain=None,
-        proven=lambda proof: proof.peak - proof.before > 100, evidence="load.receive_pct", advice="Fix that first",
+        proven=lambda proof: proof.peak - proof.before > 100, evidence="load.receive_pct", advice="Fix this first",
         options=("-r", "-c", "4", "-t", str(RUN_S)),
     ),
 ]  # fmt: skip

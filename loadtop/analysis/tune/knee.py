@@ -18,6 +18,10 @@ KNEE_SHARE = 0.97
 """Share of the best throughput that the knee must give; our own: above the noise of a steady step, and well above the
 95 % at which a difference begins to matter."""
 
+LEAST_SHARE = 0.92
+"""The least share where two measurements of the best throughput differ: half of their difference is taken off. Our
+own."""
+
 WORSE_SHARE = 0.90  # share of the best throughput below which a step with more connections is worse; our own
 AGREES = 0.10  # relative difference of two measurements of the same step up to which the second confirms the first
 LEAST_POINTS = 4  # distinct concurrencies below which three parameters mean nothing; Gunther asks for six or more
@@ -166,12 +170,14 @@ def find_knee(results: Sequence[StepResult]) -> Knee | None:
     good = [point for point in known if point.good and point.rps > 0]
     if not good:
         return None
-    best = max(point.rps for point in good)
-    knee = next(point for point in good if point.rps >= KNEE_SHARE * best)
+    fastest = max(good, key=lambda point: point.rps)
+    best = fastest.rps
+    enough = max(LEAST_SHARE, KNEE_SHARE - (fastest.spread or 0.0) / 2) * best
+    knee = next(point for point in good if point.rps >= enough)
     beyond = [point for point in known if point.concurrency > knee.concurrency]
     worse = next((point for point in beyond if not point.good or point.rps < WORSE_SHARE * best), None)
     end = worse.concurrency if worse else known[-1].concurrency + 1
-    until = max(p.concurrency for p in good if p.rps >= KNEE_SHARE * best and knee.concurrency <= p.concurrency < end)
+    until = max(p.concurrency for p in good if p.rps >= enough and knee.concurrency <= p.concurrency < end)
     own = [p for p in good if all(result.bottleneck != "generator" for result in p.results)]
     return Knee(
         knee.concurrency,

@@ -83,6 +83,12 @@ def test_the_knee_of_a_queue_is_near_its_capacity(capacity: int, a_result: Resul
     assert knee.rps >= 0.97 * 10 * capacity
 
 
+@pytest.mark.parametrize(("again", "knee"), [(101.0, 16), (94.0, 4)])
+def test_the_knee_is_lower_where_the_best_throughput_is_uncertain(again: float, knee: int, a_result: Result) -> None:
+    steps = [a_result(n, rps) for n, rps in ((1, 30.0), (4, 92.8), (8, 93.0), (16, 101.0), (16, again))]
+    assert known(find_knee(steps)).concurrency == knee
+
+
 def test_a_knee_that_does_not_repeat_is_not_confirmed(a_result: Result) -> None:
     first = [a_result(n, x) for n, x in ((1, 10.0), (2, 20.0), (4, 40.0), (8, 41.0), (16, 40.0))]
     assert find_knee([*first, a_result(4, 33.0)]) is not None
