@@ -252,5 +252,5 @@ def test_doctor_names_missing_parts() -> None:
     assert done.returncode == 3
     (host,) = json.loads(done.stdout)["hosts"]
     assert not host["reachable"]
-    assert "no container of that name" in host["problem"]
+    assert "no container has that name" in host["problem"]
     assert "secret-word" not in done.stdout + done.stderr
