@@ -111,7 +111,7 @@ def _work(end: threading.Event, file: Path) -> None:
             while time.thread_time() < until:
                 pass
             written += sink.write(b"x" * 80_000)
-            if written % 4_000_000 == 0:
+            if written % 800_000 == 0:
                 os.fsync(sink.fileno())
     file.unlink()
 
