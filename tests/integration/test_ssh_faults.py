@@ -114,8 +114,8 @@ async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFact
         await until(lambda: (sample := host.latest()[0]) is not None and sample.at > stopped_at + 2.0)
         assert not host.latest()[1]
         there = [pid for pid, comm in await asyncio.to_thread(below, server.pid) if comm == name]
-    assert there
-    assert set(there) <= set(stopped)
+    # A shell may start another for a command; the one that was first must still be there.
+    assert stopped[0] in there
 
 
 @asynccontextmanager
