@@ -8,7 +8,7 @@ from scripts.catalog import LOCALE, has_words, places, read, templates
 
 ROOT = Path(__file__).parents[3]
 ENGLISH_WORDS = re.compile(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}")
-COMMANDS = ("pip install locust", "systemctl reload ssh", "Zwiers and von Storch")
+COMMANDS = ("kubectl get pods", "pip install locust", "systemctl reload ssh", "Zwiers and von Storch")
 
 
 def test_every_template_has_its_japanese_with_the_same_places() -> None:
