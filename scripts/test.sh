@@ -33,7 +33,7 @@ export TMPDIR PYTHONPYCACHEPREFIX=$PWD/build/cache/python HYPOTHESIS_STORAGE_DIR
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 if scripts/isolated_python -c '' 2>/dev/null; then
     isolated=yes
-    together=$((4 * cores)) # they mostly wait
+    together=$((4 * cores)) # many of them wait
     few=$cores
 else
     isolated=
@@ -55,7 +55,7 @@ for group in "${groups[@]}"; do
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
         locust) run "$((2 * few))" -m locust tests/integration "$@" ;;
-        quiet) run "$few" -m quiet tests/integration "$@" ;;
+        quiet) run "$((2 * few))" -m quiet tests/integration "$@" ;;
         alone) run 1 -m alone tests/integration "$@" ;;
     esac
     code=$?

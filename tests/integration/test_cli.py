@@ -156,7 +156,7 @@ class TestTroubles:
         assert done.stderr == f"loadtop: cannot read {missing}: No such file or directory\n"
 
     def test_a_page_that_is_not_there(self, web: Apache) -> None:
-        done = loadtop("-t", "2", "--interval", "0.5", f"{web.url}nothere", "--json", "-")
+        done = loadtop("-t", "2", "--interval", "0.5", "--rate", "50", f"{web.url}nothere", "--json", "-")
         assert done.returncode == 0
         assert figures(done)["load"]["non_2xx"] == figures(done)["load"]["requests"]
         assert figures(done)["verdict"]["bottleneck"] == "errors"

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.quiet("requests must wait for the
 ASK = "<?= file_get_contents('http://127.0.0.1:{port}/') ?>"
 LOCKING = "<?php $file = fopen(__DIR__ . '/lock', 'c'); flock($file, LOCK_EX); usleep(20000); ?>done"
 SESSION = "<?php session_save_path(__DIR__); session_start(); usleep(20000); ?>done"
-SECONDS = 6
+SECONDS = 5
 CLIENTS = 12
 SERVED_S = 0.05  # the time of a question in a place of the service
 

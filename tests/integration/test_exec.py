@@ -232,7 +232,18 @@ def test_a_load_on_a_container(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(launcher=INSIDE, workers=4)
     found = tmp_path / "found.json"
     command = f"env --unset=none TOKEN=hidden {entering(server.pid)}"
-    words = ["--headless", "--no-record", "-t", "3", "-c", "2", "--json", str(found), "--host", f"web=exec:{command}"]
+    words = [
+        "--headless",
+        "--no-record",
+        "-t",
+        "3",
+        "--rate",
+        "50",
+        "--json",
+        str(found),
+        "--host",
+        f"web=exec:{command}",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "loadtop", *words, server.url], capture_output=True, text=True, timeout=60
     )

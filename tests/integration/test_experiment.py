@@ -15,10 +15,11 @@ pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 
 @pytest.fixture
 def plan(apache: ApacheFactory, tmp_path: Path) -> tuple[Path, Apache]:
-    server = apache(mpm="event", workers=8)
+    page = "<?php usleep(20000); echo 1;"
+    server = apache(mpm="prefork", php="mod", workers=8, pages={"page.php": page})
     file = tmp_path / "plan.toml"
     file.write_text(f"""
-title = "Static page"
+title = "A page"
 options = ["--interval", "0.25"]
 time = 1
 repeats = 2
@@ -26,7 +27,7 @@ concurrencies = [1, 2]
 finish = ["echo finished >> log"]
 
 [urls]
-page = "{server.url}"
+page = "{server.url}page.php"
 
 [[variants]]
 name = "as it is"
@@ -57,7 +58,7 @@ def test_interrupted_and_gone_on(plan: tuple[Path, Apache]) -> None:
     assert [(row["load"], row["runs"]) for row in figures["rows"]] == [("c=1", 2), ("c=2", 2)]
     assert all(row["rps"] > 10 and row["failed"] == 0 for row in figures["rows"])
     assert len(list(results.glob("*.loadtop"))) == 4
-    assert "Static page" in done.stdout
+    assert "A page" in done.stdout
     assert (file.parent / "log").read_text().split().count("finished") == 2
     counted = sum(cell["requests"] for row in figures["rows"] for cell in row["cells"])
     assert len(server.logged()) >= counted

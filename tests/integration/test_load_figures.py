@@ -14,7 +14,7 @@ from tests.loads.running import Run, plan, run_load
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.reference import Reference
 
-pytestmark = pytest.mark.alone("compares requests/s of one moment with those of another")
+pytestmark = pytest.mark.quiet("compares requests/s of one moment with those of another")
 
 CONCURRENCY, REQUESTS, SECONDS = 4, 240, 2
 CLOSE = 1 / 6

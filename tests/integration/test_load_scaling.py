@@ -76,7 +76,7 @@ async def test_requests_are_neither_lost_nor_made_twice(apache: ApacheFactory, k
     assert {sample.concurrency for sample in samples if sample.state is LoadState.RUNNING} <= {16}
 
 
-@pytest.mark.alone("measures pauses")
+@pytest.mark.quiet("measures pauses")
 async def test_there_is_no_gap_and_the_time_is_that_of_the_first_worker() -> None:
     async with scripted(pause_s=0.01) as server:
         samples, workers = await grow(plan(server.url, Step(concurrency=6, duration_s=3), keepalive=True))
@@ -155,7 +155,7 @@ async def test_a_worker_that_is_really_full_gets_another() -> None:
     assert last.failed == 0
 
 
-@pytest.mark.alone("a worker that waits for the CPU counts as full")
+@pytest.mark.quiet("a worker that waits for the CPU counts as full")
 async def test_a_worker_with_little_to_do_stays_alone() -> None:
     async with scripted(pause_s=0.02) as server:
         pool = LoadPool(

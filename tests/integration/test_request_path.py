@@ -25,7 +25,7 @@ OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "
 
 def summary(url: str, *options: str, clients: int = CLIENTS) -> dict[str, Any]:
     """What loadtop says of a load on a URL, as a program beside the server."""
-    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", "6", "-c", str(clients), *options, url)
+    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", "4", "-c", str(clients), *options, url)
     done = loadtop(*words)
     assert done.returncode == 0, done.stderr
     return summary_of(done.stdout)

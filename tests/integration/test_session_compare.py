@@ -11,7 +11,7 @@ from tests.servers.apache import ApacheFactory
 PAGES = {"page.php": "<?php usleep(20000); echo 1;", "slow.php": "<?php usleep(60000); echo 1;"}
 
 
-@pytest.mark.alone("compares the speed of runs")
+@pytest.mark.quiet("compares the speed of runs")
 def test_same_thing_twice_and_a_slower_one(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(mpm="prefork", php="mod", workers=6, pages=PAGES)
     runs: list[str] = []

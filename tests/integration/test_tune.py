@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 WAITING = "<?php usleep(50000); echo 'waited';"
 
 
-@pytest.mark.alone("a busy machine has another knee")
+@pytest.mark.quiet("a busy machine has another knee")
 def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(mpm="prefork", php="mod", workers=4, pages={"page.php": WAITING})
     json_file, recording = tmp_path / "tune.json", tmp_path / "tune.loadtop"
