@@ -112,7 +112,8 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 
 def two_sided(t: float, freedom: float) -> float:
     """The chance that Student's t is beyond ``t`` on either side (NIST DLMF 8.17: an incomplete beta function)."""
-    return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+    whole = freedom + t * t
+    return _incomplete_beta(freedom / 2, 0.5, freedom / whole, t * t / whole)
 
 
 def _inflation(known: Series) -> float:
@@ -128,13 +129,14 @@ def _inflation(known: Series) -> float:
     return min((1 + held) / (1 - held), count / 2)
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function by its continued fraction (DLMF 8.17.22)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
+def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
+    """The regularised incomplete beta function by its continued fraction (DLMF 8.17.22). ``rest`` is 1 - x, which may be
+    too small for a difference."""
+    if x <= 0 or rest <= 0:
+        return float(x > 0)
     if x > (a + 1) / (a + b + 2):
-        return 1.0 - _incomplete_beta(b, a, 1 - x)
-    log = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+        return 1.0 - _incomplete_beta(b, a, rest, x)
+    log = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest)
     return math.exp(log) * _fraction(a, b, x) / a
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loadtop.analysis.significance import Sample, p_value, two_sided
@@ -28,6 +28,7 @@ def versions(reference: Reference) -> None:
 
 
 @given(st.floats(0, 50), st.floats(0.5, 1e6))
+@example(1e-5, 285161.0)
 def test_students_t_is_scipys(t: float, freedom: float) -> None:
     assert two_sided(t, freedom) == pytest.approx(2 * float(stats.t.sf(t, freedom)), rel=1e-6, abs=1e-12)
 
