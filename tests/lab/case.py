@@ -24,6 +24,7 @@ from tests.servers.php_fpm import FpmFactory
 from tests.servers.postgresql import PostgresqlFactory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
+from tests.servers.sshd import SshdFactory
 from tests.servers.wsgi import GunicornFactory
 
 PROOF_S, RUN_S = 3, 8
@@ -48,6 +49,7 @@ class Bench:
         self.postgresql = PostgresqlFactory(stack)
         self.redis = RedisFactory(stack)
         self.gunicorn = GunicornFactory(stack)
+        self.sshd = SshdFactory(stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,20 @@
 """What the server's workers wait for: databases, other services, and file locks."""
 
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.quota import cpu_quota, throttled_periods
 from tests.lab.table import Report
 from tests.servers.apache import proxying
 from tests.servers.mysql import Mysql
+from tests.servers.program import Program
 from tests.servers.service import LOCKING, PLACES
+from tests.servers.sshd import put_ssh
 
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
 
@@ -51,6 +57,23 @@ pg_query($db, "SELECT pg_sleep(0.02)");
 pg_query($db, "COMMIT");
 echo "counted";
 """
+COMPUTING = '$db->query("SELECT SUM(SQRT(seq)) FROM seq_1_to_40000");'
+REDIS_PAGE = """<?php
+$link = fsockopen("127.0.0.1", PORT);
+fwrite($link, "PING\\r\\n");
+echo fgets($link);
+"""
+SCRIPTS = """
+import socket, sys, time
+link = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+script = "local n = 0; for i = 1, 2000000 do n = n + i end; return n"
+while True:
+    link.sendall(f'EVAL "{script}" 0\\r\\n'.encode())
+    link.recv(100)
+    time.sleep(0.002)
+"""
+"""Each script computes for some hundredths of a second, in which Redis answers nobody else."""
+AS_NOBODY = 'ForceCommand exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$SSH_ORIGINAL_COMMAND"'
 TWO_SERVICES = """<?php
 file_get_contents("http://127.0.0.1:FIRST/");
 echo file_get_contents("http://127.0.0.1:SECOND/");
@@ -70,9 +93,38 @@ def row_lock_in_mariadb(through_socket: bool) -> Build:
     return build
 
 
-def shop(bench: Bench) -> Mysql:
+def over_ssh(bench: Bench, lifted: bool) -> Stand:
+    """The same, seen as an ordinary user."""
+    stand = row_lock_in_mariadb(False)(bench, lifted)
+    server = bench.sshd(extra=AS_NOBODY)
+    path = put_ssh(server.directory, server.config)["PATH"]
+    return replace(stand, watch=("--host", f"web=ssh://{server.alias}"), launcher=("env", f"PATH={path}"))
+
+
+def slow_database(bench: Bench, lifted: bool) -> Stand:
+    """A database with a third of a core."""
+    launcher = [] if lifted else bench.stack.enter_context(cpu_quota(0.3))
+    database = shop(bench, launcher)
+    page = mysql_page(database, COMPUTING)
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page}, extensions=MYSQLI)
+    sign = None if lifted else lambda: throttled_periods(launcher)
+    return Stand(f"{server.url}page.php", sign=sign, service=database.address)
+
+
+def busy_redis(bench: Bench, lifted: bool) -> Stand:
+    """Another client's scripts keep its one thread busy."""
+    redis = bench.redis()
+    page = REDIS_PAGE.replace("PORT", str(redis.port))
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page})
+    if not lifted:
+        client = [sys.executable, "-c", SCRIPTS, str(redis.port)]
+        bench.stack.enter_context(Program(client, log=redis.directory / "scripts"))
+    return Stand(f"{server.url}page.php", service=redis.address)
+
+
+def shop(bench: Bench, launcher: Sequence[str] = ()) -> Mysql:
     """A MariaDB with a table of hits, for an application that logs in with a password."""
-    database = bench.mysql(max_connections=60)
+    database = bench.mysql(max_connections=60, launcher=launcher)
     database.run(MYSQL_SHOP.replace("ROWS", str(ROWS)))
     database.directory.chmod(0o755)
     return database
@@ -171,6 +223,18 @@ CASES = [
     Case(
         name="a row lock in PostgreSQL", expected="dependency", build=row_lock_in_postgresql, concurrency=CLIENTS,
         proven=waits_for_rows, evidence="dependency.",
+    ),
+    Case(
+        name="a row lock in MariaDB, over SSH", expected="dependency", build=over_ssh, concurrency=CLIENTS,
+        proven=waits_for_rows, evidence="dependency.",
+    ),
+    Case(
+        name="a database with a third of a core", expected="dependency", build=slow_database, concurrency=CLIENTS,
+        proven=lambda proof: proof.change.idle > 20 and proof.peak > 20, evidence="dependency.",
+    ),
+    Case(
+        name="Redis kept busy by a script", expected="dependency", build=busy_redis, concurrency=CLIENTS,
+        proven=is_free, evidence="dependency.",
     ),
     Case(
         name="4 workers before slow queries", expected="apache-workers", build=small_pool_before_slow_queries,

@@ -59,7 +59,7 @@ class MysqlFactory:
     def __init__(self, servers: contextlib.ExitStack) -> None:
         self._servers = servers
 
-    def __call__(self, *, max_connections: int = 30) -> Mysql:
+    def __call__(self, *, max_connections: int = 30, launcher: Sequence[str] = ()) -> Mysql:
         """Start one that takes so many connections, and one more of an administrator."""
         binary = find_program("mariadbd", "mysqld", install=INSTALL)
         directory = self._servers.enter_context(server_directory())
@@ -86,7 +86,7 @@ class MysqlFactory:
             "--skip-name-resolve",
         ]
         log = directory / "output.log"
-        program = Program([binary, *options, *user], log=log, environment=environment)
+        program = Program([binary, *options, *user], log=log, environment=environment, launcher=launcher)
         self._servers.enter_context(program)
         server = Mysql(program, directory, port)
         program.wait_until(lambda: answers(port) and server.unix_socket.exists())
