@@ -66,7 +66,7 @@ echo fgets($link);
 SCRIPTS = """
 import socket, sys, time
 link = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-script = "local n = 0; for i = 1, 2000000 do n = n + i end; return n"
+script = "local n = 0; for i = 1, 15000000 do n = n + i end; return n"
 while True:
     link.sendall(f'EVAL "{script}" 0\\r\\n'.encode())
     link.recv(100)
