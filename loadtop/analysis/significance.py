@@ -130,8 +130,8 @@ def _inflation(known: Series) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
-    """The regularised incomplete beta function by its continued fraction (DLMF 8.17.22). ``rest`` is 1 - x, which may be
-    too small for a difference."""
+    """The regularised incomplete beta function by its continued fraction (DLMF 8.17.22). ``rest`` is 1 - x: near 1, a
+    difference would lose its digits."""
     if x <= 0 or rest <= 0:
         return float(x > 0)
     if x > (a + 1) / (a + b + 2):
