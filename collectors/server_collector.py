@@ -155,7 +155,7 @@ class ServerCollector(Generic[R]):
             return (), answer.problem.at(page.shown_url), answer
         if answer.page is None:
             waiting = AbsentError(
-                "{url}: no status page for {seconds:.1f} s",
+                "{url}: no response for {seconds:.1f} s",
                 url=page.shown_url,
                 seconds=answer.waited_s,
                 cause=Cause.PENDING,

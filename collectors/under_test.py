@@ -285,8 +285,8 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message 
         else Message("the address of the proxy's server {server} is unknown", server=excerpt(unknown[0]))
     )
     return Message(
-        "{servers} web servers run here and {why}: process figures cover all of them, the control group is that of "
-        "the first",
+        "{servers} web servers run here and {why}: process figures cover all of them, control group "
+        "figures only the first",
         servers=len(servers),
         why=why,
     )

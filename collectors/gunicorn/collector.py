@@ -94,7 +94,7 @@ class GunicornCollector(ServerCollector[GunicornPool]):
     def lacks(record: GunicornPool) -> Message | None:
         if record.worker_class:
             return None
-        return Message("The title of its processes hides gunicorn's settings: whether its workers are full is unknown.")
+        return Message("gunicorn's process title hides its settings: loadtop cannot tell whether all workers are busy.")
 
     def _completed(self, pool: GunicornPool, sample: HostSample, queues: AcceptQueues) -> GunicornPool:
         settings = self._settings.get(pool.address, Settings())

@@ -232,7 +232,7 @@ def _beyond(match: re.Match[str], metric: str) -> Beyond:
         raise ConditionError(f"'{text}': a rule with a baseline applies to the whole test; leave out 'for'")
     worse = {">": "+", ">=": "+", "<": "-", "<=": "-"}.get(operator)
     if worse is None:
-        raise ConditionError(f"'{text}': compare with a baseline by > or <, for example {metric}>baseline+10%")
+        raise ConditionError(f"'{text}': use > or < to compare with a baseline, for example {metric}>baseline+10%")
     offset = float(match["offset"] or 0)
     if offset and match["sign"] != worse:
         raise ConditionError(f"'{text}': with {operator} write baseline{worse}{match['offset']}{unit}")

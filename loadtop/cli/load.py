@@ -164,7 +164,7 @@ def _jmeter(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
     counted = tuned or options.concurrency is not None
     if counted and not user_plan.threads:
         set_by = "which -c and tune set: write ${__P(threads,1)} there"
-        raise UsageError(f"{user_plan.file} does not read the property threads, {set_by}")
+        raise UsageError(f"{user_plan.file} does not read the property `threads`, {set_by}")
     if counted:
         share_of(plan, 0, count)
     data_file = next(user_plan.data_files(), None)

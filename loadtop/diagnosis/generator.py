@@ -146,7 +146,7 @@ GENERATOR = Verdict(
     doubtful=True,
     titles={
         "generator.worker_cpu_pct": "busiest generator process",
-        "generator.worker_wanted_pct": "generator with CPU waits",
+        "generator.worker_wanted_pct": "generator CPU plus waits",
         "generator.unsent_pct": "requests sent late",
         "generator.throttled_pct": "periods throttled",
     },

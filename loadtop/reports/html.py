@@ -97,8 +97,9 @@ def _tuned(result: RunResult) -> Iterator[str]:
     found = advice(tuned)
     yield f"<h2>{text(tr(KNEE))}</h2>\n<p><strong>{text(found.knee)}</strong></p>\n<p>{text(found.law)}</p>"
     scale = tr("Requests/s over connections")
-    fitted = tr("{scale} (tick: the law)", scale=scale) if tuned.knee is not None and tuned.knee.usl else scale
-    yield bar_chart(fitted, [(str(c), rps, law, remark) for c, rps, law, remark in bars(tuned)])
+    if tuned.knee is not None and tuned.knee.usl:
+        scale = tr("{scale} (tick: Universal Scalability Law)", scale=scale)
+    yield bar_chart(scale, [(str(c), rps, law, remark) for c, rps, law, remark in bars(tuned)])
     yield f"<h2>{text(tr(SETTING))}</h2>\n<p><strong>{text(found.setting)}</strong></p>"
     if found.configuration:
         lines = "\n".join(map(text, found.configuration.splitlines()))
@@ -185,7 +186,7 @@ Spans = Sequence[tuple[float, float, str]]
 def _drawings(result: RunResult, charts: Sequence[Chart], axis: Axis, spans: Spans) -> Iterator[str]:
     yield f"<h2>{tr('Over time')}</h2>"
     yield (
-        f'<div id="charts" tabindex="0" role="slider" aria-label="{tr("Snapshot of the test")}" aria-valuemin="0" '
+        f'<div id="charts" tabindex="0" role="slider" aria-label="{tr("Moment in the test")}" aria-valuemin="0" '
         f'aria-valuemax="{axis.end:.1f}" aria-valuenow="0">'
     )
     yield f'<div class="readout screen" id="said" aria-live="polite">{escape(tr(HELP))}</div>'

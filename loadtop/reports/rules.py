@@ -68,13 +68,14 @@ def _beside(condition: Condition, compared: Compared) -> str:
     if not compared.exceeds:
         return said
     if compared.p is None:
-        why = tr("too few intervals to tell it from chance: each test needs {least} whole ones with load", least=LEAST)
-        return f"{said}; {why}"
+        why = "too few intervals to tell this from chance: each test needs {least} whole intervals under load"
+        return f"{said}; {tr(why, least=LEAST)}"
     chance = f"p < {LEAST_P:g}" if compared.p < LEAST_P else f"p = {compared.p:.2g}"
     if compared.significant:
         return f"{said}; {tr('significant')} ({chance})"
     if compared.p < LEVEL:
-        return f"{said}; {tr('not significant: the intervals differ the other way')} ({chance})"
+        why = "not significant: interval by interval, the difference is in the opposite direction"
+        return f"{said}; {tr(why)} ({chance})"
     return f"{said}; {tr('not significant: it may be chance')} ({chance})"
 
 

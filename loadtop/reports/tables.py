@@ -245,7 +245,7 @@ def _of_steps(steps: Sequence[Json]) -> Table:
 def _of_bounds(result: RunResult) -> Table:
     """What bounds the setting that a sweep recommends, the one that binds first."""
     bounds = advice(TuneResult.of(result.steps)).bounds if result.is_tune and result.steps else ()
-    return Table("Bounds of the setting", ("bound", "workers", "reason"), bounds, numbers=False)
+    return Table("Upper bounds of the setting", ("bound", "workers", "reason"), bounds, numbers=False)
 
 
 def _of_limits(held: Sequence[Held]) -> Table:

@@ -95,7 +95,7 @@ def _limit(tuned: TuneResult) -> list[str]:
     lines += plain_text.evidence_lines(limit.verdict.evidence)
     lines += wrapped(rendered(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and limit.bottleneck != CPU.name:  # whose advice says so
-        lines += wrapped(tr("No CPU time is left for them: more workers will not help."), "  ")
+        lines += wrapped(tr("More workers will not help: no CPU time is left for them."), "  ")
     return lines
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from loadtop.analysis.tune.knee import Knee, points
+from loadtop.analysis.tune.knee import Knee, Point, points
 from loadtop.analysis.tune.sizing import BoundName, Sizing, TuneResult
 from loadtop.i18n import Translatable, figure, plain, tr
 from loadtop.servers.registry import WORKERS
@@ -61,13 +61,25 @@ def bars(tuned: TuneResult) -> Iterator[Bar]:
     """The throughput of each concurrency that was measured, the lowest first."""
     usl = None if tuned.knee is None else tuned.knee.usl
     for point in points(tuned.steps):
-        remark = ""
-        if tuned.knee is not None and point.concurrency == tuned.knee.concurrency:
-            remark = tr("knee")
-        elif not point.good:
-            remark = tr("swaps" if any(result.swaps for result in point.results) else "fails")
+        at_knee = tuned.knee is not None and point.concurrency == tuned.knee.concurrency
+        remark = tr("knee" if at_knee else _trouble(point))
         law = None if usl is None else usl.throughput(point.concurrency)
         yield Bar(point.concurrency, point.rps, law, remark)
+
+
+_WORSE: dict[str, Translatable] = {
+    "": " Throughput falls at {c}.",
+    "swaps": " The server swaps at {c}.",
+    "fails": " Requests fail at {c}.",
+}
+"""What is worse with more connections, by :func:`_trouble`."""
+
+
+def _trouble(point: Point) -> Translatable:
+    """Why a concurrency is no good; empty for one that is."""
+    if point.good:
+        return ""
+    return "swaps" if any(result.swaps for result in point.results) else "fails"
 
 
 def _knee(tuned: TuneResult) -> str:
@@ -83,10 +95,11 @@ def _knee(tuned: TuneResult) -> str:
     if knee.until > knee.concurrency:
         text += tr(" Throughput is flat up to {c}.", c=knee.until)
     if knee.worse_from is not None:
-        text += tr(" Throughput falls at {c}.", c=knee.worse_from)
+        worse = next(point for point in points(tuned.steps) if point.concurrency == knee.worse_from)
+        text += tr(_WORSE[_trouble(worse)], c=knee.worse_from)
     if not knee.bounded:
         text += tr(" This is the highest step measured; the knee may be higher.")
-    if tuned.reason:
+    if tuned.reason and ("c", knee.worse_from) not in tuned.reason.params:  # which has just been said
         text += tr(" The search stopped because {reason}.", reason=tuned.reason)
     return text
 

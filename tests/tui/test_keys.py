@@ -147,7 +147,7 @@ async def test_evidence(feed_of: FeedOf, appearance: Appearance, screen_text: Te
         await pilot.press("e")
         assert isinstance(app.screen, EvidenceScreen)
         text = "\n".join(screen_text(app))
-        for words in ("swap in", "limit 40 kB/s", "atop: 10 pages/s", "memory stall", "a symptom", "┈┈┈"):
+        for words in ("swap in", "threshold 40 kB/s", "atop: 10 pages/s", "memory stall", "a symptom", "┈┈┈"):
             assert words in text
         await pilot.press("pagedown")
         assert "CPU busy" in "\n".join(screen_text(app))

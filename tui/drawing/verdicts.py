@@ -66,7 +66,7 @@ def named(where: str, name: str, cells: int, ellipsis: str) -> str:
 
 def threshold_of(evidence: Evidence) -> str:
     value = quantity(evidence.threshold, evidence.unit)
-    return tr("below {value}" if evidence.below else "limit {value}", value=value)
+    return tr("below {value}" if evidence.below else "threshold {value}", value=value)
 
 
 def counts(evidence: Evidence) -> bool:

@@ -33,7 +33,7 @@ class FpmPanel(PoolPanel[FpmPool]):
         lines = super().table(view, records, cells, rows)
         if all(pool.reading.active is None for pool in records):
             silent_s = max((pool.reading.silent_s or 0.0 for pool in records), default=0.0)
-            why = tr("No status page for {time}. All children may be busy.", time=duration(silent_s))
+            why = tr("No response from the status page for {time}. All children may be busy.", time=duration(silent_s))
             why = why if silent_s >= 1 else view.why_nothing(self.KEY)
             lines += self.words(why, cells, max(0, min(3, rows - len(lines))))
         return lines

@@ -32,7 +32,7 @@ _PADDING = {"%": 5, "kB/s": 8, "/s": 8}  # cells of a value with its unit, so th
 LEAST_PART = 0.05  # the least part shown, as a share of the mean time
 ROOMY = 4  # rows from which one is for the parts
 
-NAME, VALUE, LIMIT = 24, 10, 17  # cells of a metric's name, value and threshold where each metric has a row of its own
+NAME, VALUE, LIMIT = 24, 10, 21  # cells of a metric's name, value and threshold where each metric has a row of its own
 
 
 class _State(NamedTuple):

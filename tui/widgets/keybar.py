@@ -44,7 +44,7 @@ KEYS = (
     Key("r", "restart_load", "r", "again", "restart the load", 9, of_load=True),
     Key("n", "next_step", "n", "next step", "continue with the next step", 14, of_load=True),
     Key("t", "first_page", "t", "steps", "table of load steps, with the knee", 15, of_load=True),
-    Key("e", "evidence", "e", "why", "evidence: each value and its limit, over time", 2),
+    Key("e", "evidence", "e", "why", "evidence: each value and its threshold, over time", 2),
     Key("b", "screen.zoom('breakdown')", "b", "breakdown", "where the time of a request goes", 7),
     Key("w", "requests", "w", "slowest", "slowest requests and first failures", 13, of_load=True),
     Key("P", "profile", "P", "profile", "profile the host: where its CPU time goes", 15),

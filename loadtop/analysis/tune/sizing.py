@@ -204,7 +204,7 @@ def _by_knee(knee: Knee | None) -> Bound | None:
     """As far as the best throughput was seen to hold; ``None`` where no step with more connections was measured."""
     if knee is None or not knee.bounded:
         return None
-    reason = Message("best from {c} to {until} connections, flat beyond", c=knee.concurrency, until=knee.until)
+    reason = Message("best from {c} to {until} connections", c=knee.concurrency, until=knee.until)
     if knee.until == knee.concurrency:
         reason = Message("best at {c} connections", c=knee.concurrency)
     return Bound("knee", knee.until, reason)

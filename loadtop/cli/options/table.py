@@ -141,7 +141,7 @@ class Options:
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
         f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
-        help_for={"tune": f"most connections (default {TUNE_CONNECTIONS})"})
+        help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after that time (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
         commands=(*LOADS, "watch"),
@@ -154,7 +154,7 @@ class Options:
         refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
         f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
-        help_for={"tune": f"shortest step (default {TUNE_STEP_S:.0f})"})
+        help_for={"tune": f"minimum length of a step (default {TUNE_STEP_S:.0f})"})
     warmup: float = LOAD.option("--warmup", "S", "leave the first seconds out of the statistics",
         types.number(least=0), default=0.0,
         refused={"tune": "it waits until each step is steady; leave the option out"})
@@ -167,7 +167,7 @@ class Options:
     finer: int = TUNING.option("--finer", "N", "number of extra steps near the knee",
         types.number(whole=True, least=0), default=TUNE_REFINEMENTS)
     most_step_time: float | None = TUNING.option("--most-step-time", "S",
-        "longest step, steady or not (default 4 times --step-time)", POSITIVE)
+        "maximum length of a step that does not become steady (default 4 times --step-time)", POSITIVE)
 
     url_file: Path | None = _replaced("--urls", "FILE",
         "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path)

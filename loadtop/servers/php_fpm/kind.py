@@ -104,7 +104,7 @@ FPM_WORKERS = Verdict(
         "fpm.full_pct": "children busy",
         "fpm.active": "busy children",
         "fpm.listen_queue": "pool queue",
-        "fpm.silent_s": "no status page for",
+        "fpm.silent_s": "status page silent for",
         "fpm.callers": "requests waiting for a child",
     },
 )

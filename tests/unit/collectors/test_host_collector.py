@@ -114,7 +114,7 @@ async def test_a_hanging_page_delays_nothing_and_is_named(machine: FakeMachine) 
     machine.page_takes_s = 1000.0
     async with watching(machine, status_urls={"apache": [URL]}) as host:
         await asyncio.sleep(0.5)
-        assert apache_of(host) == (State.ABSENT, f"{URL}: no status page for 0.1 s")
+        assert apache_of(host) == (State.ABSENT, f"{URL}: no response for 0.1 s")
         await asyncio.sleep(3.0)
         assert machine.began == [0.0, 1.0, 2.0, 3.0]
         assert not pages_of(host)

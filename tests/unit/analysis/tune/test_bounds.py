@@ -147,7 +147,7 @@ class TestKneeAndScoreboard:
     @pytest.mark.parametrize(
         ("knee", "workers", "said"),
         [
-            (KNEE, 16, "best from 8 to 16 connections, flat beyond"),
+            (KNEE, 16, "best from 8 to 16 connections"),
             (replace(KNEE, until=8), 8, "best at 8 connections"),
         ],
     )

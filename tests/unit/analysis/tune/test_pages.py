@@ -52,6 +52,13 @@ def test_the_chart_has_a_bar_for_each_concurrency_and_marks_the_knee(
     assert f">{known(tuned.knee).rps:.0f} knee</text>" in page
 
 
+def test_what_is_worse_beyond_the_knee_is_named(flattening: list[StepResult], swapping: list[StepResult]) -> None:
+    *good, last = flattening
+    slow, fails = [*good, replace(last, requests=2000)], [*good, replace(last, failed=2000)]
+    ends = [advice(TuneResult.of(steps)).knee.rpartition(". ")[2] for steps in (slow, fails, swapping)]
+    assert ends == ["Throughput falls at 16.", "Requests fail at 16.", "The server swaps at 8."]
+
+
 def test_a_server_whose_workers_were_not_seen_has_the_knee_alone(
     test_of_a_minute: RunResult, flattening: Sequence[StepResult]
 ) -> None:

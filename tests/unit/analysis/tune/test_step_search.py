@@ -64,7 +64,7 @@ def test_a_server_that_only_fails_has_no_knee(a_result: Result) -> None:
 def test_the_bounds_are_kept(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 10.0 * n), StepSearch(first=3, most=20, finer=0))
     assert [result.concurrency for result in results] == [3, 6, 12, 20, 20]
-    assert str(search.reason) == "the limit is 20 connections"
+    assert str(search.reason) == "the maximum of 20 connections is reached (raise it with -c)"
     knee = known(find_knee(results))
     assert not knee.bounded
 

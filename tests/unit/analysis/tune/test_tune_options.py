@@ -39,4 +39,4 @@ def test_refused_options_are_not_offered(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().out
     refused = ("--requests", "--rate R", "--steps", "--warmup", "--ab", "--gnuplot", "in flight")
     assert not [option for option in refused if option in said]
-    assert "most connections (default 256)" in said
+    assert "maximum number of connections (default 256)" in said
