@@ -106,12 +106,18 @@ class Aggregator:
         self._latencies: list[Latencies] = []
 
     def sample(
-        self, workers: Sequence[WorkerProgress], problem: Message | None = None, quota: tuple[int, int] | None = None
+        self,
+        workers: Sequence[WorkerProgress],
+        problem: Message | None = None,
+        quota: tuple[int, int] | None = None,
+        *,
+        joining: bool = False,
     ) -> LoadSample:
         """Return the next sample of the whole load; ``problem`` keeps it from running. ``quota`` is that of
-        :func:`loadtop.generator.limits.quota_periods`."""
+        :func:`loadtop.generator.limits.quota_periods`. While another worker is ``joining``, the load goes on, even if
+        all ``workers`` have ended: it has taken a part of their requests."""
         last = min((worker.report.load.step for worker in workers if worker.report is not None), default=0)
-        over = all(worker.ended for worker in workers) or any(worker.failed for worker in workers)
+        over = (not joining and all(worker.ended for worker in workers)) or any(worker.failed for worker in workers)
         step, more = self._step, False
         if last > step:
             self._step += 1
@@ -133,6 +139,8 @@ class Aggregator:
             state = LoadState.STARTING
         else:
             state, message = overall_state(newest)
+            if joining and state is LoadState.DONE:
+                state = LoadState.RUNNING
         loads = [report.load for reports in taken for report in reports]
         self._latencies += [each.latencies for each in loads if each.latencies is not None]
         return LoadSample(

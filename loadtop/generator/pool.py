@@ -314,7 +314,7 @@ class LoadPool:
 
     def take(self) -> LoadSample | None:
         """Return the load now, or at the end of a step. Latencies are those since the last call."""
-        sample = self._aggregator.sample(self._workers, self._problem, quota_periods())
+        sample = self._aggregator.sample(self._workers, self._problem, quota_periods(), joining=self._handing_over)
         if self._level is None:
             return sample
         # During a handover the reports are of different moments, while the level of the whole load does not change.

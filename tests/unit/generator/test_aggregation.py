@@ -80,6 +80,13 @@ def test_one_that_joins_late_or_leaves_a_step_out_loses_nothing() -> None:
     assert take(steps, one, late) == (4, 11, 2, False)
 
 
+def test_the_load_goes_on_while_a_worker_joins_that_has_taken_requests() -> None:
+    steps, one = Aggregator(PLAN), Worker()
+    one.say(1, 5, LoadState.DONE)
+    assert steps.sample([one], joining=True).state is LoadState.RUNNING
+    assert steps.sample([one]).state is LoadState.DONE
+
+
 def test_what_ends_in_different_steps_is_added_up_as_it_stands() -> None:
     steps, one, two = Aggregator(PLAN), Worker(), Worker()
     one.say(1, 5)
