@@ -120,8 +120,10 @@ class GaugePanel(ServerPanel[R]):
     def table(self, view: View, records: Sequence[ServerRates[R]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002
         (head, share), figures = self.gauge(records[0]), self.figures(records[0])
         bar = gauge(None if share is None else min(100.0, share), cells - length(head), fullness(share), self.glyphs)
-        name = min(max(width(text) for text, _ in figures) + 1, cells - 6)  # a long label loses its own figure
-        return [(*head, *bar), *(line(pad(text, name), *spans) for text, spans in figures)][:rows]
+        rows_below = [(text, line(*spans)) for text, spans in figures]
+        longest = max(length(value) for _, value in rows_below)
+        name = min(max(width(text) for text, _ in rows_below) + 1, cells - longest)  # a long label loses its own figure
+        return [(*head, *bar), *(line(pad(text, name), *value) for text, value in rows_below)][:rows]
 
 
 S = TypeVar("S", bound=ServiceReading)
