@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, find_program, free_port, server_directory
 
 INSTALL = "apt-get install postgresql (Red Hat: dnf install postgresql-server)"
 SUPERUSER = "postgres"  # of Debian's and Red Hat's packages; root cannot run a server
@@ -86,7 +86,8 @@ class PostgresqlFactory:
         program = self._servers.enter_context(Program(command, log=directory / "output.log", launcher=launcher))
         self._servers.callback(program.stop, signal.SIGINT)  # it would wait for its clients after SIGTERM
         server = Postgresql(program, directory, port, launcher)
-        program.wait_until(lambda: answers(port) and server.unix_socket.exists())
+        status = data / "postmaster.pid"
+        program.wait_until(lambda: status.exists() and "\nready" in status.read_text())
         return server
 
 
