@@ -98,6 +98,7 @@ def test_the_screen_is_whole(
 @given(st.sampled_from(VIEWS), SIZES, CHOSEN, st.booleans(), SPOKEN, SIGNS)
 @example("swap", (60, 20), "", False, "ja", "unicode")
 @example("databases", (168, 29), "", False, "en", "no colours")
+@example("ab", (60, 35), "breakdown", False, "en", "ascii")
 @example("swap", (79, 24), "", False, "ja", "unicode")
 @example("workers", (109, 22), "", False, "en", "no colours")
 @example("long-names", (108, 24), "devices", False, "en", "unicode")

@@ -76,7 +76,7 @@ class BreakdownPanel(Panel):
 
     def _parts(self, now: Times, cells: int, rows: int) -> list[Line]:
         """The parts in one column or two, filled row by row; the last one stands for those without room."""
-        columns = 2 if cells >= 2 * (SIGN + NAME + MS + SHARE) + GAP else 1
+        columns = 2 if _has_room_for_ms((cells - GAP) // 2) else 1
         room = (cells - (columns - 1) * GAP) // columns
         shown = _listed(now)
         most = columns * max(1, rows)
@@ -90,7 +90,7 @@ class BreakdownPanel(Panel):
         return [tuple(span for item in row for span in (*fit(item, room), Span(" " * GAP)))[:-1] for row in drawn]
 
     def _item(self, part: PartOfTime, now: Times, cells: int) -> Line:
-        with_ms = cells >= SIGN + NAME + MS + SHARE
+        with_ms = _has_room_for_ms(cells)
         room = max(0, cells - SIGN - SHARE - (MS if with_ms else 0))
         ms = (Span(quantity(part.ms, "ms").rjust(MS), Role.DIM),) if with_ms and part.ms > 0 else ()
         ms = ms or ((Span(" " * MS),) if with_ms else ())
@@ -104,7 +104,8 @@ class BreakdownPanel(Panel):
         hosts = [safe(part.host or "") for part in parts] if len(view.hosts) > 1 else []
         where = max((width(host) for host in hosts), default=-GAP) + GAP
         names = max(NAME, *(width(part_in_words(part)) for part in parts))
-        room = max(1, min(names, cells - SIGN - MS - SHARE - times - where))
+        with_ms = _has_room_for_ms(cells)
+        room = max(1, min(names, cells - SIGN - (MS if with_ms else 0) - SHARE - times - where))
         lines: list[Line] = []
         for number, part in enumerate(parts):
             exchanges = "" if part.exchanges is None else tr("{n} times", n=milliseconds(part.exchanges))
@@ -115,7 +116,7 @@ class BreakdownPanel(Panel):
                     self._sign(part),
                     " ",
                     name,
-                    Span(_ms(part.ms), Role.VALUE),
+                    Span(_ms(part.ms) if with_ms else "", Role.VALUE),
                     Span(_share(part.ms, now), Role.VALUE),
                     Span(exchanges.rjust(times), Role.DIM),
                     Span(host, Role.DIM),
@@ -166,6 +167,10 @@ def part_in_words(part: PartOfTime) -> str:
 
 def _listed(now: Times) -> list[PartOfTime]:
     return [part for part in now.parts if abs(part.ms) >= LEAST_SHOWN * now.mean_ms] or list(now.parts[:1])
+
+
+def _has_room_for_ms(cells: int) -> bool:
+    return cells >= SIGN + NAME + MS + SHARE
 
 
 def _ms(ms: float) -> str:
