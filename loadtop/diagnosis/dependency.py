@@ -25,7 +25,7 @@ from loadtop.model.server import Blocker, ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
-MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests at work with a pending request there; our own
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests in progress with a pending request there; our own
 SLOWER, SLOWER_CLEAR = 1.7, 1.4  # this many times the time when few ask; our own, as for ``waiting``
 FEWER = 1.5  # this many times fewer connections of the load, and pending requests, are clearly fewer; our own
 PER_QUESTION = 3.0
@@ -111,7 +111,7 @@ class Dependencies:
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
         calm = all(map(_is_calm, measured.hosts)) or (_runs_here(host, peer) and _computes_little(host, rps, mean_ms))
         evidence = [
-            ("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: open questions / requests at work"),
+            ("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: pending requests / requests in progress"),
         ]
         if base is not None:
             evidence.append(("dependency.ms", ms, base.factor * base.ms, "ms", base.source))

@@ -7,7 +7,7 @@ from loadtop.i18n import Message, sentences
 from loadtop.model import FileLock, Role
 from loadtop.rates.measured import HostView, Measured
 
-MOST_PCT, MOST_CLEAR_PCT = 50.0, 25.0  # percent of the requests at work that wait for one lock; our own
+MOST_PCT, MOST_CLEAR_PCT = 50.0, 25.0  # percent of the requests in progress that wait for one lock; our own
 LEAST_WAITING = 2  # processes that are a queue; our own
 
 _SESSION = "sess_"  # prefix of PHP's session files (session.save_handler = files)
@@ -30,7 +30,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     return Assessment(
         over=share > MOST_PCT and waiting >= LEAST_WAITING,
         held=share > MOST_CLEAR_PCT,
-        evidence=(("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests at work"),),
+        evidence=(("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests in progress"),),
         advice=lambda: Message("") if lock is None else _advice(lock, waiting, working),
         confidence=agreement(),
         lock=lock,

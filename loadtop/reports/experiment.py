@@ -25,8 +25,8 @@ Value = str | float | None
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All repeats of one cell. ``spread_pct`` is the difference of fastest and slowest in percent of the mean (``None``
-    for one alone); ``verdicts`` counts what was the limit."""
+    """All repeats of a variant, URL and load. ``spread_pct`` is the difference of fastest and slowest in percent of the
+    mean (``None`` for one alone); ``verdicts`` counts what was the limit."""
 
     variant: str
     url_name: str
