@@ -101,7 +101,7 @@ async def test_profilers_of_languages(tools: Path, name: str, tool: str, script:
 
 @pytest.mark.parametrize("far", [False, True], ids=["near", "far"])
 async def test_nothing_continues_when_it_is_broken_off(tools: Path, far: bool) -> None:
-    _install(tools / "perf", PERF.replace("case $1", f"touch {tools}/started\ncase $1"))
+    _install(tools / "perf", PERF.replace("record)", f"record) touch {tools}/started;"))
 
     def running() -> bool:
         found = (process.info["cmdline"] or () for process in psutil.process_iter(["cmdline"]))
