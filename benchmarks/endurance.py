@@ -159,7 +159,7 @@ async def endure(frames: int, hosts: int, folder: Path, note: Callable[[int], No
     )
     app = Cockpit(monitor, appearance=Appearance(TERMINAL, UNICODE))
     async with app.run_test(size=SIZE) as pilot:
-        await asyncio.wait_for(test.over.wait(), None)
+        await test.over.wait()
         await pilot.pause()
     recorder.close(totals.result)
     if recorder.problem:

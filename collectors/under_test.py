@@ -93,12 +93,14 @@ class UnderTest:
         new = False
         if not self.path.known:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.path.finish(), min(most_s, _PATH_S))
+                async with asyncio.timeout(min(most_s, _PATH_S)):
+                    await self.path.finish()
             new = self.path.known
         if not self._looked.is_set() and len(self._running()) > 1:
             new = True
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._looked.wait(), most_s)
+                async with asyncio.timeout(most_s):
+                    await self._looked.wait()
         kinds = (kind for kind in self._kinds if kind.role in (Role.WEB, Role.PROXY))
         aside = any(self._machine.tested(kind.group) != self._machine.servers(kind.group) for kind in kinds)
         return new and (aside or bool(self.path.services))

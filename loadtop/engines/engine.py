@@ -139,7 +139,8 @@ class EngineProcess:
         self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands, "wb", 0))
         if remote and port is not None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._port_known.wait(), PORT_S)
+                async with asyncio.timeout(PORT_S):
+                    await self._port_known.wait()
             port = self._forwarded_port
         if self.ended or port == 0:
             return
@@ -161,7 +162,8 @@ class EngineProcess:
             self._input.abort()
         if self._process.pid is not None and not self.ended:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), 2.0)
+                async with asyncio.timeout(2.0):
+                    await self._ended.wait()
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.directory is not None and not self.machine.remote:
@@ -266,7 +268,8 @@ class EngineLoad(ABC):
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
 
     async def _close_processes(self) -> None:
         await asyncio.gather(*(process.close() for process in self._processes))

@@ -48,7 +48,8 @@ class CommandOutput:
     async def drained(self, seconds: float) -> None:
         """Wait until all output has been read, at most this long."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._done.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._done.wait()
 
     def _feed(self, data: bytes) -> None:
         for line in self._lines.feed(data):

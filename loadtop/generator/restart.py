@@ -70,7 +70,8 @@ class RestartableLoad:
         old = self._load
         old.command(StopLoad())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(old.wait(), STOP_TIMEOUT_S)
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await old.wait()
         last = self._newest()
         while last is not None:
             self._final_samples.append(last)

@@ -422,13 +422,15 @@ async def _work(plan: Plan, portion: Portion, request_log: int | None, commands:
         report()
     while not ended.is_set():
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), REPORT_PERIOD_S)
+            async with asyncio.timeout(REPORT_PERIOD_S):
+                await ended.wait()
         # If the parent reads slowly, the measurements go with a later report.
         if not ended.is_set() and not transport.get_write_buffer_size():
             report()
     output.close()
     with contextlib.suppress(OSError):
-        await asyncio.wait_for(output.wait_closed(), _LAST_REPORT_TIMEOUT_S)
+        async with asyncio.timeout(_LAST_REPORT_TIMEOUT_S):
+            await output.wait_closed()
 
 
 def main() -> None:

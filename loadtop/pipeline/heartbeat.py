@@ -32,7 +32,8 @@ async def end(process: Process, seconds: float) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        await asyncio.wait_for(process.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await process.wait()
     except TimeoutError:
         with suppress(ProcessLookupError):
             process.kill()

@@ -73,7 +73,8 @@ async def _run(argv: Sequence[str], output: IO[bytes], remote: bool, directory: 
         await process.start(
             argv, (stdin, os.dup(output.fileno()), os.dup(output.fileno())), directory=directory, leaves=True
         )
-        await asyncio.wait_for(process.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await process.wait()
     except TimeoutError:
         return Message("did not end within {seconds} s", seconds=f"{seconds:g}")
     finally:

@@ -178,7 +178,8 @@ class JmeterLoad(EngineLoad):
         for jmeter in self._jmeters:
             jmeter.stop()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*(jmeter.wait() for jmeter in self._jmeters)), STOP_S)
+            async with asyncio.timeout(STOP_S):
+                await asyncio.gather(*(jmeter.wait() for jmeter in self._jmeters))
 
     def _note_lost(self) -> None:
         self._workers = workers_of(self._jmeters, self._servers)

@@ -248,7 +248,8 @@ def local_address(server: str) -> str | None:
 async def _problem(server: str) -> Message | None:
     """Say why no connection to a server is possible, if none is."""
     try:
-        _, writer = await asyncio.wait_for(asyncio.open_connection(*_host_and_port(server)), CONNECT_S)
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(*_host_and_port(server))
     except TimeoutError:
         return Message("no response within {seconds} s", seconds=CONNECT_S)
     except ConnectionRefusedError:

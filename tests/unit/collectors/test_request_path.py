@@ -148,6 +148,26 @@ def test_the_first_sample_after_the_load_has_come_knows_who_serves_it(
     assert machine.services == {SERVICE}
 
 
+@pytest.mark.parametrize("turns", range(12))
+async def test_a_watch_ends_whenever_it_is_cancelled(machine: Machine, turns: int) -> None:
+    """Also in the moment at which the search ends that it waits for."""
+    under_test = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
+    under_test.look()
+
+    async def watch() -> None:
+        for _ in range(100):
+            await under_test.settle(1.0)
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(watch())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait((task,), timeout=0.5)
+    await under_test.close()
+    assert task.cancelled()
+
+
 def test_nothing_is_known_where_its_sockets_may_not_be_read(machine: Machine) -> None:
     machine.asked()
     machine.hidden = {SERVICE}
