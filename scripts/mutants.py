@@ -70,7 +70,8 @@ GROUPS = (  # code, and the tests that are about it
         (
             *("collectors/parsing.py", "collectors/linux/*.py", "collectors/apache/*.py", "collectors/haproxy/*.py"),
             *("collectors/nginx/*.py", "collectors/php_fpm/*.py", "collectors/redis/*.py", "collectors/mysql/*.py"),
-            *("collectors/postgresql/*.py", "collectors/sql_session.py"),
+            *("collectors/postgresql/*.py", "collectors/sql_session.py", "collectors/uwsgi/*.py"),
+            "collectors/gunicorn/*.py",
         ),
         ("tests/unit/collectors",),
     ),

@@ -147,7 +147,7 @@ def test_a_lost_machine_is_reported_and_the_rest_continues(apache: ApacheFactory
         os.kill(java[0], signal.SIGKILL)
         killed = time.monotonic()
         line = ""
-        while "1 of 2 go on" not in line and time.monotonic() < killed + 20:
+        while "1 of 2 continue" not in line and time.monotonic() < killed + 20:
             line = program.stderr.readline()
         assert time.monotonic() < killed + 5
         out, told = program.communicate(timeout=60)
@@ -200,7 +200,7 @@ def test_broken_plans(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
         (("--plan", str(tmp_path / "other.jmx")), 2, "is not a JMeter plan"),
         (("--plan", str(plan), "-c", "2"), 2, "does not read the property `threads`"),
         (("--plan", str(plan), "-k"), 2, "-k has no effect with --plan"),
-        (("--plan", str(lost)), 2, "give the URL"),
+        (("--plan", str(lost)), 2, "Add the URL"),
         (("--plan", str(lost), url), 3, "CannotResolveClassException: NoSuchSampler"),
     ):
         done = loadtop("--engine", "jmeter", *words)
