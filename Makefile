@@ -10,7 +10,7 @@ COVERAGE_DATA := $(CURDIR)/build/cache/coverage/data
 .DEFAULT_GOAL := help
 .PHONY: help demo check-fast test test-all test-rest test-fast test-properties test-packaging test-locust test-engines coverage mutants lab lab-short lab-calm \
 	lint types pyright contracts bench bench-load bench-engines bench-watch bench-large bench-recordings bench-cockpit bench-endurance experiments \
-	deb docs screenshots monkey fuzz catalog messages prose format clean setup servers engines
+	deb docs screenshots monkey fuzz catalog messages prose format clean setup servers engines jmeter
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,10 +49,12 @@ lab: setup servers engines ## drive real servers into known limits (LAB_REPEATS=
 lab-calm: setup servers ## four servers at moderate load for LAB_CALM_S seconds in total (3600): no limit may be named; needs root on Linux
 	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) LOADTOP_LAB_BESIDE=$(LAB_BESIDE) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
-test-engines: setup servers engines ## tests that need JMeter, which Maven downloads
+jmeter: setup servers engines
 	@scripts/install-servers.sh jmeter jmeter-http maven unzip
 	@scripts/jmeter.sh
-	@$(PYTHON_BIN)/python -m pytest -m engines tests/engines $(PYTEST_ARGS)
+
+test-engines: jmeter ## tests that need JMeter, which Maven downloads
+	@scripts/test.sh engines $(PYTEST_ARGS)
 
 coverage: setup servers engines ## branch coverage of all processes, without tests marked `quiet` or `alone`; fails below 90 %
 	@rm -rf $(dir $(COVERAGE_DATA)) && install -d -m 1777 $(dir $(COVERAGE_DATA))

@@ -5,13 +5,14 @@
 #   properties  those of them that make up examples, with the full number
 #   servers     tests/integration, side by side
 #   locust      those of them that need Locust
+#   engines     tests/engines, a few at a time: they need JMeter, and are in no run of all groups
 #   quiet       those of them that need idle cores and leave them idle, a few at a time
 #   alone       those of them that nothing may run beside, one by one
 set -u
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
 groups=()
-while [[ ${1:-} =~ ^(fast|properties|servers|locust|quiet|alone)$ ]]; do
+while [[ ${1:-} =~ ^(fast|properties|servers|locust|engines|quiet|alone)$ ]]; do
     groups+=("$1")
     shift
 done
@@ -55,6 +56,7 @@ for group in "${groups[@]}"; do
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
         locust) run "$((2 * few))" -m locust tests/integration "$@" ;;
+        engines) run "$few" -m engines tests/engines "$@" ;;
         quiet) run "$((2 * few))" -m quiet tests/integration "$@" ;;
         alone) run 1 -m alone tests/integration "$@" ;;
     esac

@@ -26,7 +26,7 @@ RMI = 1099
 REPORTED_S = 5.0
 STOPS_S = 2.5  # 2 s, and some for a busy machine
 QUIET_S = 1.0  # without requests for so long, a load has stopped
-GONE_S = 5.0
+GONE_S = 10.0
 
 
 class Setup:
