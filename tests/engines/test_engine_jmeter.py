@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import command_line, files_left, live_processes, mark_processes, remote_machine
+from tests.loads.engines import (
+    live_processes,
+    mark_processes,
+    nothing_left,
+    output_after,
+    remote_machine,
+)
 from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program
@@ -60,8 +66,7 @@ def test_exactly_as_many_requests_as_requested(apache: ApacheFactory, mark: str,
     assert load["connect_ms"]["max"] <= load["latency_ms"]["max"]
     assert sum(request.reused > 0 for request in logged) > 250
     assert 150 < sum("a.html" in request.line for request in logged) < 280
-    assert wait_until(lambda: not live_processes(mark), 5)
-    assert not files_left()
+    nothing_left(mark)
 
 
 def test_steps_here_and_on_a_remote_machine(apache: ApacheFactory, remote_place: str, mark: str) -> None:
@@ -76,8 +81,7 @@ def test_steps_here_and_on_a_remote_machine(apache: ApacheFactory, remote_place:
     assert all(step["requests"] > 10 for step in summary["steps"])
     assert 0 < summary["load"]["requests"] < len(server.logged())
     assert {host["name"] for host in summary["hosts"]} == {"g1", "local"}
-    assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
-    assert not files_left()
+    nothing_left(mark)
 
 
 @pytest.mark.usefixtures("mark")
@@ -118,8 +122,7 @@ def test_debians_package_reads_plans_too(
     plan = user_plan(tmp_path, server.url)
     assert loadtop("--engine", "jmeter", "--plan", str(plan), "-c", "3").returncode == 0
     assert len(server.logged()) > 50
-    assert wait_until(lambda: not live_processes(mark), 5)
-    assert not files_left()
+    nothing_left(mark)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
@@ -128,11 +131,7 @@ def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: 
     words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
     with started("--json", "-", "--engine", "jmeter", "-t", "60", "-c", "4", *words) as program:
         assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
-        program.send_signal(getattr(signal, name))
-        out, told = program.communicate(timeout=30)
-    assert program.returncode == (130 if name == "SIGINT" else -9), told
-    assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
-    assert not files_left()
+        out = output_after(program, name, mark)
     if name == "SIGINT":
         assert summary_of(out)["load"]["requests"] > 0
 

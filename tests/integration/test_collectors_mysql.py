@@ -1,8 +1,6 @@
 """Real MariaDB: asked by its unix socket, near and over SSH, found, full, and with a row lock."""
 
 import asyncio
-import contextlib
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.loads.program import wait_until
 from tests.servers.mysql import Mysql, MysqlFactory
+from tests.servers.program import beside
 from tests.servers.sshd import Sshd
 from tests.servers.watched import Watch, until
 
@@ -25,18 +24,6 @@ def read(sample: HostSample) -> MysqlStatus | None:
 def outcome(sample: HostSample) -> tuple[State, str]:
     found = next(found for found in sample.outcomes if found.collector == "mysql")
     return found.state, f"{found.reason}\n{found.fix}".rstrip()
-
-
-@contextlib.contextmanager
-def sessions(server: Mysql, *statements: str) -> Generator[None]:
-    """Clients that execute these statements."""
-    opened = [server.start(statement) for statement in statements]
-    try:
-        yield
-    finally:
-        for each in opened:
-            each.kill()
-            each.communicate()
 
 
 def sleeping(server: Mysql) -> list[str]:
@@ -57,9 +44,9 @@ async def test_row_locks_and_connections(mysql: MysqlFactory, machine: Sshd, wat
     assert (status.port, status.max_connections, status.running, status.lock_waits) == (server.port, 10, 0, 0)
     assert status.version == server.run("SELECT VERSION()").split()[1]
     update = "SET innodb_lock_wait_timeout = 3; UPDATE t.a SET n = n"
-    with sessions(server, f"BEGIN; {update}; SELECT SLEEP(60)"):
+    with beside(server.start(f"BEGIN; {update}; SELECT SLEEP(60)")):
         await until(host, lambda s: (found := read(s)) is not None and found.running == 1)
-        with sessions(server, *[update] * 3):
+        with beside(*(server.start(update) for _ in range(3))):
             status = read(await until(host, lambda s: (found := read(s)) is not None and found.lock_waits == 3))
             assert status is not None
             assert (status.running, status.connected) == (4, 5)
@@ -88,7 +75,7 @@ async def test_it_is_found_and_an_account_is_needed(mysql: MysqlFactory, watch: 
     sample = await until(host, lambda s: "denied the login" in outcome(s)[1])
     assert "IDENTIFIED VIA unix_socket" in outcome(sample)[1]
     await host.close()
-    with sessions(server, *["SELECT SLEEP(60)"] * 10):
+    with beside(*(server.start("SELECT SLEEP(60)") for _ in range(10))):
         await asyncio.to_thread(wait_until, lambda: "\t11" in server.run("SHOW STATUS LIKE 'Threads_connected'"))
         named = await watch(status_urls={"mysql": [server.address]})
         sample = await until(named, lambda s: (found := read(s)) is not None and found.refuses)

@@ -1,9 +1,7 @@
 """Real PostgreSQL: asked by its unix socket, near and over SSH, found, full, with locks, and without rights."""
 
 import asyncio
-import contextlib
 import getpass
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,8 @@ from loadtop.model import HostSample, State
 from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.postgresql.record import PostgresqlStatus
 from tests.loads.program import wait_until
-from tests.servers.postgresql import Postgresql, PostgresqlFactory
+from tests.servers.postgresql import PostgresqlFactory
+from tests.servers.program import beside
 from tests.servers.sshd import Sshd
 from tests.servers.watched import Watch, until
 
@@ -26,18 +25,6 @@ def read(sample: HostSample) -> PostgresqlStatus | None:
 def outcome(sample: HostSample) -> tuple[State, str]:
     found = next(found for found in sample.outcomes if found.collector == "postgresql")
     return found.state, f"{found.reason}\n{found.fix}".rstrip()
-
-
-@contextlib.contextmanager
-def sessions(server: Postgresql, *statements: str, database: str = "postgres") -> Generator[None]:
-    """Clients that execute these statements."""
-    opened = [server.start(statement, database) for statement in statements]
-    try:
-        yield
-    finally:
-        for each in opened:
-            each.kill()
-            each.communicate()
 
 
 @pytest.mark.parametrize("far", [False, True])
@@ -56,9 +43,9 @@ async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Ssh
     assert (status.port, status.max_connections, status.reserved, status.hidden) == (server.port, 20, 3, False)
     assert (status.active, status.lock_waits, status.blockers, status.connected) == (0, 0, 0, 1)
     assert status.version == server.run("SHOW server_version")
-    with sessions(server, "BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)"):
+    with beside(server.start("BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)")):
         await until(host, lambda s: (found := read(s)) is not None and found.active == 1)
-        with sessions(server, *["UPDATE a SET n = n"] * 3):
+        with beside(*(server.start("UPDATE a SET n = n") for _ in range(3))):
             status = read(await until(host, lambda s: (found := read(s)) is not None and found.lock_waits == 3))
             assert status is not None
             assert (status.active, status.connected) == (4, 5)
@@ -80,9 +67,9 @@ async def test_the_table_of_a_lock_in_another_database(postgresql: PostgresqlFac
     server.run("CREATE DATABASE shop TEMPLATE postgres")
     host = await watch(status_urls={"postgresql": [f"unix:{server.unix_socket}"]})
     await until(host, lambda s: read(s) is not None)
-    with sessions(server, "BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)", database="shop"):
+    with beside(server.start("BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)", "shop")):
         await until(host, lambda s: (found := read(s)) is not None and found.active == 1)
-        with sessions(server, "SELECT n FROM a WHERE n < 4711 FOR UPDATE", database="shop"):
+        with beside(server.start("SELECT n FROM a WHERE n < 4711 FOR UPDATE", "shop")):
             status = read(await until(host, lambda s: (found := read(s)) is not None and found.blocker is not None))
             assert status is not None
             assert status.blocker is not None
@@ -106,14 +93,14 @@ async def test_it_is_found_and_a_role_is_needed(postgresql: PostgresqlFactory, w
     sample = await until(host, lambda s: "denied the login" in outcome(s)[1])
     assert "GRANT pg_monitor" in outcome(sample)[1]
     await host.close()
-    with sessions(server, *["SELECT pg_sleep(60)"] * 7):
+    with beside(*(server.start("SELECT pg_sleep(60)") for _ in range(7))):
         sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(60)'"
         await asyncio.to_thread(wait_until, lambda: server.run(sleeping) == "7")
         named = await watch(status_urls={"postgresql": [server.address]})
         sample = await until(named, lambda s: (found := read(s)) is not None and found.refuses)
         assert "max_connections is reached" in outcome(sample)[1]
     server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'")
-    with sessions(server, "SELECT pg_sleep(60)"):
+    with beside(server.start("SELECT pg_sleep(60)")):
         sample = await until(named, lambda s: (found := read(s)) is not None and found.hidden)
     status = read(sample)
     assert status is not None

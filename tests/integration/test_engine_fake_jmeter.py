@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import command_line, files_left, live_processes, mark_processes, remote_machine
+from tests.loads.engines import (
+    command_line,
+    files_left,
+    mark_processes,
+    nothing_left,
+    output_after,
+    remote_machine,
+)
 from tests.loads.processes import marked
 from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.sshd import SshdFactory
@@ -58,8 +65,7 @@ def test_rows_of_two_machines_are_one_load(jmeter: Path, mark: str, sshd: SshdFa
     assert (load["failures"]["connect"], load["failures"]["unclassified"], load["non_2xx"]) == (8, 6, 16)
     assert (load["latency_source"], load["latency_ms"]["max"]) == ("measured", 25)
     assert load["message"] == "/: Connect to 127.0.0.1:1 [/127.0.0.1] failed: Connection refused"
-    assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
-    assert not files_left()
+    nothing_left(mark)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
@@ -67,11 +73,7 @@ def test_no_process_is_left(jmeter: Path, mark: str, tmp_path: Path, name: str) 
     put(jmeter, f"{STARTED}\n touch {tmp_path}/started\n sleep 60")
     with started("--json", "-", "--engine", "jmeter", "-t", "60", URL) as program:
         assert wait_until((tmp_path / "started").exists)
-        program.send_signal(getattr(signal, name))
-        out, told = program.communicate(timeout=30)
-    assert program.returncode == (130 if name == "SIGINT" else -9), told
-    assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
-    assert not files_left()
+        out = output_after(program, name, mark)
     if name == "SIGINT":
         assert summary_of(out)["load"]["state"] == "stopped"
 
@@ -104,12 +106,11 @@ def test_it_gives_the_reason_for_a_missing_load(jmeter: Path, mark: str) -> None
         assert done.returncode == 3, done.stderr
         assert expected in " ".join((done.stderr + done.stdout).split())
     jmeter.unlink()
-    assert not live_processes(mark)
-    assert not files_left()
+    nothing_left(mark)
 
 
 def test_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = loadtop("--engine", "jmeter", "-t", "1", URL)
     assert done.returncode == 2
-    assert "jmeter is not installed here: unpack Apache JMeter" in done.stderr
+    assert "JMeter is not installed on this machine: unpack Apache JMeter" in done.stderr

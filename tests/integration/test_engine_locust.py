@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from loadtop.cli import main
 from tests.loads.engines import (
     LOCUST,
-    command_line,
-    files_left,
     live_processes,
     mark_processes,
+    nothing_left,
+    output_after,
     remote_machine,
     require_locust,
 )
@@ -98,8 +97,7 @@ def test_our_plan_on_this_machine(
     # It prints whole ms, and throughput to two digits.
     assert ours.pop("rps") == pytest.approx(told.pop("rps"), abs=0.006)
     assert {place: int(value) for place, value in ours.items()} == told
-    assert wait_until(lambda: not live_processes(mark), 10)
-    assert not files_left()
+    nothing_left(mark)
 
     (recording,) = map(str, Path(os.environ["XDG_STATE_HOME"], "loadtop").glob("*.loadtop"))
     for words, expected in (
@@ -139,8 +137,7 @@ def test_a_user_plan_in_steps_on_a_remote_machine(
     assert roles == {"local": "other", "g1": "target+generator"}
     (worker,) = summary["load"]["workers"]
     assert (worker["name"], worker["host"], worker["users"]["max"]) == ("g1-1", "g1", 4)
-    assert wait_until(lambda: not live_processes(mark), 10), live_processes(mark)
-    assert not files_left()
+    nothing_left(mark)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
@@ -149,11 +146,7 @@ def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: 
     words = ("--json", "-", "--engine", "locust", "-t", "60", "-c", "4")
     with started(*words, "--generator", f"g1={remote_place}", "--generator", "me=local", server.url) as program:
         assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
-        program.send_signal(getattr(signal, name))
-        out, told = program.communicate(timeout=30)
-    assert program.returncode == (130 if name == "SIGINT" else -9), told
-    assert wait_until(lambda: not live_processes(mark)), [command_line(pid) for pid in live_processes(mark)]
-    assert not files_left()
+        out = output_after(program, name, mark)
     if name == "SIGINT":
         assert summary_of(out)["load"]["requests"] > 0
 

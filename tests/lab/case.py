@@ -2,17 +2,15 @@
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
-from tests.lab.counters import Change, Counters
+from tests.lab.counters import Change, Counters, Repeatedly
 from tests.lab.keeping import SUFFIX
 from tests.lab.load import Run, served_by_ab, watch_load
 from tests.lab.table import Report, Result
@@ -71,28 +69,16 @@ Build = Callable[[Bench, bool], Stand]
 """Starts a stand: with its limit, or with the limit lifted."""
 
 
-class Sign:
-    """Reads a stand's sign several times a second while a load runs: what it was before, and the most it was."""
+class Sign(Repeatedly):
+    """A stand's sign: what it was before a load, and the most while it ran."""
 
-    def __init__(self, read: Callable[[], float] | None) -> None:
-        self._read = read or (lambda: 0.0)
-        self.before = self.peak = self._read()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+    def __init__(self, sign: Callable[[], float] | None) -> None:
+        super().__init__()
+        self._sign = sign or (lambda: 0.0)
+        self.before = self.peak = self._sign()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(0.3):
-            self.peak = max(self.peak, self._read())
+    def read(self) -> None:
+        self.peak = max(self.peak, self._sign())
 
 
 @dataclass(frozen=True, slots=True)

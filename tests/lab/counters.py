@@ -4,7 +4,6 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 PERIOD_S = 0.25
@@ -68,27 +67,38 @@ def read_counters() -> Reading:
     )  # fmt: skip
 
 
-class Counters:
-    """Reads the counters four times a second in a thread while a load runs."""
+class Repeatedly:
+    """Calls :meth:`read` four times a second in a thread while a load runs."""
 
     def __init__(self) -> None:
-        self.readings = [read_counters()]
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def read(self) -> None:
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._ended.set()
         self._thread.join()
 
     def _read(self) -> None:
         while not self._ended.wait(PERIOD_S):
-            self.readings.append(read_counters())
+            self.read()
+
+
+class Counters(Repeatedly):
+    """The counters before a load and while it runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readings = [read_counters()]
+
+    def read(self) -> None:
+        self.readings.append(read_counters())
 
     def changes(self) -> list[tuple[float, Change]]:
         """When each period began (monotonic clock), and what changed in it."""

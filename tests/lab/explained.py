@@ -1,4 +1,4 @@
-"""How much of the mean time of a request the breakdown explains, over the intervals of a steady state."""
+"""How much of the mean response time the breakdown explains, over the intervals of a steady state."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,12 +1,15 @@
 """Runs of other engines: where those are, and their processes and files that are still there."""
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.loads.processes import mark_environment, marked
+from tests.loads.program import wait_until
 from tests.servers.sshd import SshdFactory, put_ssh
 
 LOCUST = Path(sys.prefix) / "engines" / "bin"
@@ -53,3 +56,18 @@ def command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[-300:]
     except OSError:
         return ""
+
+
+def nothing_left(mark: str) -> None:
+    """Check that no process of this test is left after at most 10 s, and no file."""
+    assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
+    assert not files_left()
+
+
+def output_after(program: "subprocess.Popen[str]", name: str, mark: str) -> str:
+    """Send loadtop this signal, check how it ends and that nothing is left, and return its output."""
+    program.send_signal(getattr(signal, name))
+    out, told = program.communicate(timeout=30)
+    assert program.returncode == (130 if name == "SIGINT" else -9), told
+    nothing_left(mark)
+    return out

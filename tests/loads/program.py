@@ -22,12 +22,13 @@ def loadtop(*words: str, env: Mapping[str, str] | None = None) -> "subprocess.Co
 
 @contextlib.contextmanager
 def started(
-    *words: str, before: Sequence[str] = (), env: Mapping[str, str] | None = None
+    *words: str, before: Sequence[str] = (), env: Mapping[str, str] | None = None, group: int | None = None
 ) -> "Generator[subprocess.Popen[str]]":
-    """loadtop in the background, by the command ``before``; killed at the end if it still runs."""
+    """loadtop in the background, by the command ``before``; killed at the end if it still runs. ``group`` 0: in its own
+    process group, because SIGTSTP does not stop a group without a parent in its session (setpgid(2))."""
     with subprocess.Popen(
         [*before, *LOADTOP, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env=env,
+        text=True, env=env, process_group=group,
     ) as program:  # fmt: skip
         try:
             yield program

@@ -49,6 +49,17 @@ def server_directory(parent: str | None = None) -> Generator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def beside(*programs: "subprocess.Popen[bytes]") -> Generator[None]:
+    """Kill these programs at the end."""
+    try:
+        yield
+    finally:
+        for each in programs:
+            each.kill()
+            each.communicate()
+
+
 def answers(port: int, address: str = "127.0.0.1") -> bool:
     """Whether something accepts TCP connections there."""
     try:

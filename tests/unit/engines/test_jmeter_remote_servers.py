@@ -35,7 +35,7 @@ async def test_a_server_that_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
         await asyncio.sleep(0)
         if not servers.left:
             break
-    assert str(servers.lost) == f"jmeter-server {name} is lost: Connection refused"
+    assert str(servers.lost) == f"lost the connection to jmeter-server {name}: Connection refused"
     assert [worker.missing for worker in servers.workers("running")] == [True]
     watching.cancel()
 

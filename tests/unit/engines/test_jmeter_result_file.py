@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.engines.jmeter.result_file import MAX_ROW, ResultReader, Results
+from loadtop.generator.notable import MOST_KINDS, MOST_SLOW
+from loadtop.i18n import verbatim
+from loadtop.model import RequestRecord
 from loadtop.model.histogram import percentile
 from tests.unit.known import known
 
@@ -60,6 +63,28 @@ def test_the_parts_of_a_time(elapsed: int, latency: int, connect: int, parts: tu
     one = [known(part) for part in (found.connect, found.processing, found.waiting)]
     assert tuple(part.max_us // 1000 for part in one) == parts
     assert [part.count for part in (found.total, *one)] == [1] * 4
+
+
+def test_the_slowest_requests_and_the_first_failure_of_each_kind_are_noted() -> None:
+    gone = row(
+        6, "Non HTTP response code: java.net.SocketException", "Non HTTP response message: gone", success="false"
+    )
+    wrong = row(5, words="x" * 300, success="false").replace("/", "y" * 300)
+    results, _ = read(row(9).replace("2,3,1", "2,7,2") + row(8).replace("2,3,1", "2,99,20") + gone * 2 + wrong)
+    first, second, *_ = results.noted().slowest
+    assert first == RequestRecord(0.001, "", "/", 9.0, 2.0, None, 5.0, 2.0, 200)
+    assert second == RequestRecord(0.001, "", "/", 8.0, 8.0, None, 0.0, 0.0, 200)
+    receive, unclassified = results.noted().failures
+    assert receive == RequestRecord(0.001, "", "/", 6.0, failure="receive", reason=verbatim("gone"))
+    assert (unclassified.failure, len(str(unclassified.reason)), len(unclassified.url)) == ("unclassified", 200, 200)
+
+
+def test_of_requests_that_took_equally_long_the_first_are_noted() -> None:
+    results, _ = read("".join(f"{number}{row(4)[1:]}" for number in range(1000, 1000 + 2 * MOST_SLOW)))
+    assert [each.started for each in results.noted().slowest] == [1 + number / 1000 for number in range(MOST_SLOW)]
+    assert len(read("".join(row(code=str(400 + n), success="false") for n in range(99)))[0].noted().failures) == (
+        MOST_KINDS
+    )
 
 
 def test_a_failure_is_reported_in_200_characters() -> None:

@@ -199,6 +199,7 @@ def test_siege(name: str, requests: int) -> None:
     found = tool.load
     assert (found.requests, found.failures, tool.final) == (requests, NONE_FAILED, True)
     assert found.stated_rps == {"siege": 900.0, "siege-json": 2000.0}[name]
+    assert found.body_bytes == round({"siege": 0.01, "siege-json": 0.08}[name] * 1024**2)
     assert times(found).max_ms == 10.0
 
 
