@@ -118,7 +118,7 @@ def fpm(folder: Path) -> None:
             cockpit.press("m")
             cockpit.until("text of the mark")
             cockpit.press("16 connections\r")
-            cockpit.until("noted")
+            cockpit.until("marked")
             cockpit.press("16\r")
             cockpit.until("▲ PHP-FPM WORKERS")
             cockpit.run_for(11)
@@ -128,7 +128,7 @@ def fpm(folder: Path) -> None:
             cockpit.keep("evidence-120x40")
         words = ["-c", "16", *OFTEN, "--no-record", "--lang", "ja"]
         with Cockpit(load(server, *words), WIDE, folder) as cockpit:
-            cockpit.until("▲ php-fpm ワーカー")
+            cockpit.until("▲ PHP-FPM ワーカー")
             cockpit.run_for(10)
             cockpit.keep("japanese-120x40")
             cockpit.turn_to(*MIDDLE)
