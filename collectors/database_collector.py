@@ -58,8 +58,8 @@ class DatabaseCollector(ServerCollector[S]):
     @property
     def _unreachable(self) -> AbsentError:
         reason = Message(
-            "{program} runs in a container with its own network. Name its address, as seen from this host, with "
-            "{option}.",
+            "{program} runs in a container with its own network. Set its address, as seen "
+            "from this host, with {option}.",
             program=self.kind.group,
             option=f"--{self.kind.name} ADDRESS",
         )

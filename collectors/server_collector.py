@@ -41,7 +41,9 @@ class PageAdvice:
             raise AbsentError(self.denied, status=page.status, fix=self.fix)
         if 300 <= page.status < 400:
             raise AbsentError(
-                "redirects ({status}). Name the final page with {option}", status=page.status, option=self.option
+                "the page redirects ({status}). Set the final page with {option}",
+                status=page.status,
+                option=self.option,
             )
         if page.status == 404:
             raise AbsentError(self.missing, fix=self.fix)
@@ -222,7 +224,7 @@ class ServerCollector(Generic[R]):
 
     @property
     def _bystander(self) -> AbsentError:
-        return AbsentError("{program} runs here but does not receive the load", program=self.kind.group)
+        return AbsentError("{program} is running but does not receive the load", program=self.kind.group)
 
     async def problem_of(self, url: str) -> ReadError | None:
         """Why a page cannot be followed. If the accept queue of its port is full, it is not asked for: that would be
@@ -265,13 +267,13 @@ class WebServerCollector(ServerCollector[R]):
         option = f"--{self.kind.name} URL"
         if all(self.under_test.own_network(pid) for pid in servers):
             return AbsentError(
-                "{program} runs in a container with its own network. Name its status page, as seen from this host, "
-                "with {option}.",
+                "{program} runs in a container with its own network. Set its status page, as "
+                "seen from this host, with {option}.",
                 program=self.kind.group,
                 option=option,
             )
         return AbsentError(
-            "{program} runs here, but its address cannot be read. Name its status page with {option}.",
+            "{program} is running, but its address cannot be read. Set its status page with {option}.",
             program=self.kind.group,
             option=option,
             cause=Cause.ROOT,

@@ -45,8 +45,8 @@ ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine in Apache's configuration, for example with"
     " `Require local` or `Require ip ADDRESS`",
     missing=(
-        "page not found (404). If this is Apache, enable mod_status (`a2enmod status`), add this to its "
-        "configuration, and reload it"
+        "page not found (404). If this is Apache, enable mod_status (`a2enmod status`), add "
+        "this to its configuration, and reload Apache"
     ),
     unread=(
         "{error}. A rewrite rule or an application may answer instead of mod_status. Add this to Apache's "

@@ -102,12 +102,12 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         config = await configuration_of(self.machine, self.kind, pid)
         if config is None:
             hidden = AbsentError(
-                "HAProxy runs in a container with its own network. Name its statistics with --haproxy URL."
+                "HAProxy runs in a container with its own network. Set its statistics page with --haproxy URL."
             )
             return (), hidden
         if config.found:
             lacking = AbsentError(
-                "HAProxy runs here without statistics. Add this to the section `global` of {file}, and reload it",
+                "HAProxy runs without statistics. Add this to the `global` section of {file}, and reload HAProxy",
                 file=config.first[0],
                 fix=FIX,
             )
@@ -120,7 +120,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             else Message("its configuration is unknown")
         )
         unknown = AbsentError(
-            "HAProxy runs here, but {why}: set its address with --haproxy URL",
+            "HAProxy is running, but {why}: set its address with --haproxy URL",
             why=why,
             cause=Cause.ROOT if refused and not config.foreign else None,
         )
@@ -153,8 +153,9 @@ def parse_page(page: Page) -> tuple[HaproxyProxy, ...]:
     """The table on a page; raises :class:`AbsentError` with what to do where there is another page."""
     if page.status == 401:
         raise AbsentError(
-            "a password is required (401). Pass it with --haproxy http://USER:PASSWORD@HOST:PORT/PATH, or use the "
-            "stats socket: add this to the section `global` of haproxy.cfg",
+            "a password is required (401). Pass it with --haproxy "
+            "http://USER:PASSWORD@HOST:PORT/PATH, or use the stats socket: add this to the "
+            "`global` section of haproxy.cfg",
             fix=FIX,
         )
     if page.status != 200:
@@ -163,7 +164,7 @@ def parse_page(page: Page) -> tuple[HaproxyProxy, ...]:
     try:
         return parse(page.text)
     except ParseError as error:
-        reason = Message("{error}. Add this to haproxy.cfg, and reload it", error=str(error))
+        reason = Message("{error}. Add this to haproxy.cfg, and reload HAProxy", error=str(error))
         raise AbsentError(reason, fix=FIX_PAGE) from None
 
 

@@ -161,7 +161,7 @@ class CgroupCollector:
         self._locate(reading, self._membership)
         if self._place is None:
             raise AbsentError(
-                "the control groups of the web server are not mounted here",
+                "the control groups of the web server are not mounted on this host",
                 fix="sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
             )
         if self._place != place:

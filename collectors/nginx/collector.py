@@ -45,7 +45,7 @@ location = /nginx_status {
 
 ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine in nginx's configuration (`allow ADDRESS;`)",
-    missing="page not found (404). If this is nginx, add this to a server block, and reload it",
+    missing="page not found (404). If this is nginx, add this to a server block, and reload nginx",
     unread="{error}. Add this to a server block of nginx or name the page with {option}",
     option="--nginx URL",
     fix=FIX,
@@ -114,7 +114,7 @@ class NginxCollector(WebServerCollector[NginxStatus]):
     @staticmethod
     def lacks(record: NginxStatus) -> Message | None:
         if record.worker_connections is None:
-            return Message("{url}: worker_connections unknown: cannot read its configuration", url=record.url)
+            return Message("{url}: worker_connections is unknown: cannot read the configuration", url=record.url)
         return None
 
 

@@ -123,7 +123,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         elif not self._pools:
             why = None if unknown is None else Message(" ({reason})", reason=unknown)
             self.unfound = AbsentError(
-                "php-fpm runs here, but its pools are unknown{why}. Name its status page with --fpm URL.",
+                "php-fpm is running, but its pools are unknown{why}. Set its status page with --fpm URL.",
                 why=why,
                 cause=Cause.ROOT if unknown else None,
             )

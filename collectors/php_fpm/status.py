@@ -31,8 +31,8 @@ ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine for that path in the web server's configuration"
     " (Apache: `Require local`), and set the path in the pool's (`pm.status_path`)",
     missing=(
-        "page not found (404). Add this to the pool's section of the php-fpm configuration, and reload it. If a web "
-        "server is in front, also forward that path to the pool"
+        "page not found (404). Add this to the pool's section of the php-fpm configuration, "
+        "and reload php-fpm. If a web server is in front, also forward that path to the pool"
     ),
     unread="{error}. Name the page with {option}, or enable it",
     option="--fpm URL",

@@ -111,8 +111,9 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
             said = _said(error, "M")
             return FetchError("PostgreSQL refused: {error}", error=short(str(said), LONGEST_TEXT)) if said else None
         return FetchError(
-            "PostgreSQL denied the login. Put the password into ~/.pgpass and name the server with {option}, or "
-            "create a role with this user's name for the unix socket.",
+            "PostgreSQL denied the login. Put the password into ~/.pgpass and set the server "
+            "with {option}, or create a role with this user's name, to log in through the "
+            "unix socket.",
             option="--postgresql ADDRESS",
             fix=FIX,
         )

@@ -135,13 +135,15 @@ def _check_refusal(text: str) -> None:
     word = said.partition(" ")[0]
     if word in ("NOAUTH", "WRONGPASS"):
         raise AbsentError(
-            "a password is required. Name the server with --redis and set the password in the environment variable "
-            "{variable}.",
+            "a password is required. Set the server with --redis, and the password in the "
+            "environment variable {variable}.",
             variable=PASSWORD,
             fix=FIX_PASSWORD,
         )
     if word == "NOPERM":
-        raise AbsentError("the Redis user may not run INFO: grant it (in redis-cli, as an administrator)", fix=FIX)
+        raise AbsentError(
+            "the Redis user is not allowed to run INFO: grant it (in redis-cli, as an administrator)", fix=FIX
+        )
     if word == "BUSY":
         raise AbsentError("a script has blocked Redis for over 5 s")
     if said:

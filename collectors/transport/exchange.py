@@ -65,7 +65,7 @@ class StatusClient:
         except aiohttp.ClientConnectorError as error:
             raise refused(error.os_error) from None
         except aiohttp.ServerDisconnectedError:
-            raise FetchError("the server closed the connection without an answer") from None
+            raise FetchError("the server closed the connection without a response") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError, ValueError) as error:
             said = short(f"{type(error).__name__}: {error}", LONGEST_TEXT)
             raise FetchError("cannot read its response ({error})", error=said) from None
@@ -127,7 +127,7 @@ def refused(error: OSError) -> FetchError:
     if isinstance(error, PermissionError):
         return FetchError("not permitted: this user has no access to that socket", cause=Cause.SOCKET)
     if isinstance(error, ConnectionRefusedError):
-        return FetchError("connection refused: nothing listens there")
+        return FetchError("connection refused: nothing is listening there")
     return FetchError(verbatim(error.strerror or str(error) or type(error).__name__))
 
 
@@ -173,5 +173,5 @@ async def _exchange(address: str, question: bytes) -> bytes:
         with contextlib.suppress(OSError):
             await writer.wait_closed()
     if not answer:
-        raise FetchError("the server closed the connection without an answer")
+        raise FetchError("the server closed the connection without a response")
     return bytes(answer[:_LIMIT_BYTES])

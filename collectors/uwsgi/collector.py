@@ -68,12 +68,12 @@ class UwsgiCollector(ServerCollector[UwsgiStatus]):
     def _without(*, foreign: bool) -> AbsentError:
         if foreign:
             return AbsentError(
-                "uWSGI runs here, but only root and its own user can read its configuration. Name its stats server "
-                "with --uwsgi ADDRESS."
+                "uWSGI is running, but only root and its own user can read its configuration. "
+                "Set its stats server with --uwsgi ADDRESS."
             )
         return AbsentError(
-            "uWSGI has no stats server that can be found: add this to its ini file and restart it, or name one with "
-            "--uwsgi ADDRESS",
+            "found no stats server of uWSGI: add this to its ini file and restart uWSGI, or "
+            "set one with --uwsgi ADDRESS",
             fix=FIX,
         )
 

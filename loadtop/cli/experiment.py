@@ -85,7 +85,7 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
         _write(plan, file, runner.results)
         return UNREACHABLE
     except CommandError as error:
-        raise UnreachableError(f"finish: {error}") from None
+        raise UnreachableError(f"the finish command failed: {error}") from None
     except UnreachableError:
         _write(plan, file, runner.results)
         raise

@@ -132,7 +132,9 @@ def _locust(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
 
     program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
     if program is None:
-        raise UsageError("locust is not installed here: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)")
+        raise UsageError(
+            "Locust is not installed on this machine: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)"
+        )
     check(options.plan)
     return partial(LocustLoad, options.plan, machines, program, options.locustfile)
 
@@ -149,9 +151,13 @@ def _jmeter(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
     program = shutil.which("jmeter")
     if servers or any(not machine.remote for machine in machines):
         if program is None:
-            raise UsageError("jmeter is not installed here: unpack Apache JMeter and put its bin directory on PATH")
+            raise UsageError(
+                "JMeter is not installed on this machine: unpack Apache JMeter and put its bin directory on PATH"
+            )
         if shutil.which("java") is None:
-            raise UsageError("jmeter needs Java, which is not on PATH here: install default-jre-headless, for example")
+            raise UsageError(
+                "JMeter needs Java, which is not on this machine's PATH: install default-jre-headless, for example"
+            )
     count = len(servers or machines)
     if servers:
         check_even(plan, count)

@@ -41,7 +41,7 @@ def opened(path: Path) -> Generator[Session]:
     try:
         with Session(found) as session:
             if next(session.frames(), None) is None and session.damage:
-                raise FileError(f"{session.path} is damaged: no interval of it can be read ({session.damage[0]})")
+                raise FileError(f"{session.path} is damaged: none of its intervals can be read ({session.damage[0]})")
             yield session
             for damage in session.damage:
                 print(f"loadtop: {plain(str(found))} is damaged: {plain(damage)}", file=sys.stderr)
@@ -77,7 +77,7 @@ def _report(result: RunResult, options: Options) -> None:
     from loadtop.reports import tables, tune
 
     if options.ab and result.last_load is None:
-        raise UsageError(f"--ab: {options.session} contains no load; leave --ab out for the report of the hosts")
+        raise UsageError(f"--ab: {options.session} contains no load; without --ab, the hosts' report is printed")
     tuned = TuneResult.of(result.steps) if result.is_tune else None
     out = sys.stderr if options.json == "-" else sys.stdout
     if options.json is not None:
@@ -127,7 +127,7 @@ def _choose() -> None:
 def _list() -> None:
     found = list(recordings())
     if not found:
-        print(tr("No recordings yet. Every test is recorded unless --no-record is given."))
+        print(tr("No recordings yet. Every test is recorded unless you give --no-record."))
     for entry in found:
         if entry.problem:
             print(f"{plain(entry.path.name)}  {rendered(entry.problem)}")

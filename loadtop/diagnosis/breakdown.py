@@ -1,4 +1,4 @@
-"""Where the mean time of a request goes.
+"""Where the mean response time goes.
 
 Little's law (L = X * W): the mean number of requests in a state, divided by the throughput, is the time that a request
 spends in that state. The throughput is known from outside, the numbers are counted inside: open questions, processes on

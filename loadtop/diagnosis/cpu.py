@@ -132,8 +132,8 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
     group = rates.group(LOADTOP)
     if group is not None and group.cpu is not None and group.cpu >= SHARED_PCT * cores:
         yield Message(
-            "The load generator shares this machine and takes {share:.0f} % of its CPU. Generate the load elsewhere "
-            "for a realistic result.",
+            "The load generator runs on the server's machine and takes {share:.0f} % of its "
+            "CPU. Generate the load elsewhere for a realistic result.",
             share=group.cpu / cores,
         )
     strangers = _strangers(rates)
@@ -291,8 +291,8 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
             ("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),
         ),
         advice=lambda: Message(
-            "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} % of this machine's "
-            "CPU, about {lost:.1f} of {cores} cores.",
+            "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} "
+            "% of the host's CPU, about {lost:.1f} of {cores} cores.",
             share=steal,
             lost=steal * cores / 100,
             cores=cores,

@@ -156,8 +156,8 @@ class Dependencies:
         return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), FIRST_REQUESTS)
 
 
-FEWER_ASKED = "loadtop: times what it took when fewer asked"
-FIRST_REQUESTS = "loadtop: times what the first requests took"
+FEWER_ASKED = "loadtop: multiple of the time with fewer requests"
+FIRST_REQUESTS = "loadtop: multiple of the first requests' time"
 BY_ITSELF = "the database: sessions that one session blocks"
 
 
@@ -216,13 +216,15 @@ def _advice(
     asked: Dependency, questions: float, working: int, ms: float, base: _Base | None, blocker: Blocker | None
 ) -> Message:
     template = (
-        "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests wait for it, {ms:.3g} ms "
-        "each. More workers would not help."
+        "Speed up or scale {service} at {address}: {questions:.1f} of "
+        "{working} requests wait for it, {ms:.3g} ms each. More workers would not "
+        "help."
     )
     if base is not None:
         template = (
-            "Speed up or scale {service} at {address}: {questions:.1f} of {working} requests wait for it, {ms:.3g} "
-            "ms each ({least:.3g} ms under less load). More workers would not help."
+            "Speed up or scale {service} at {address}: {questions:.1f} of "
+            "{working} requests wait for it, {ms:.3g} ms each ({least:.3g} ms under "
+            "less load). More workers would not help."
         )
     waits = Message(
         template,
@@ -236,8 +238,8 @@ def _advice(
     if blocker is None:
         return waits
     template = (
-        "Shorten transactions like that of session {session} ({activity}). Sessions waiting for its lock ({lock}): "
-        "{blocked}, for up to {seconds:.1f} s."
+        "Shorten transactions such as the one in session {session} ({activity}). "
+        "Sessions waiting for its lock ({lock}): {blocked}, for up to {seconds:.1f} s."
     )
     blocks = Message(
         template,

@@ -18,7 +18,7 @@ LEAST_BROKEN = 2.0  # requests of one interval: a single one that fails is no ra
 
 SAID: Mapping[str, Translatable] = {
     "connect": "{share:.0f} % of the requests cannot connect.",
-    "receive": "The server closes {share:.0f} % of the connections before it answers.",
+    "receive": "The server closes {share:.0f} % of the connections without a response.",
     "exceptions": "{share:.0f} % of the responses are not valid HTTP.",
     "timeout": "{share:.0f} % of the requests time out (-s).",
     "status": "{share:.0f} % of the responses are server errors (5xx or 429).",
@@ -39,7 +39,7 @@ def _assess(measured: Measured) -> Assessment | None:
     if most:
         kind = "load.failed_pct" if broken >= wrong else "load.non_2xx_pct"
         evidence: tuple[Row, ...] = ((kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests"),)
-        advice = Message("Fix the errors first: most responses are errors, so the figures measure failures.")
+        advice = Message("Fix the errors first: most responses are errors, so the figures describe failures.")
     else:
         classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
         shares = {each: rates.broken.get(each, 0.0) for each in classes}
@@ -71,7 +71,7 @@ ERRORS = Verdict(
     letter="E",
     title="errors",
     sentence="Requests fail",
-    headline="requests fail: the figures measure failures",
+    headline="requests fail: the figures describe failures",
     clause=True,
     family=Family.ANSWERS,
     of_load=_assess,

@@ -116,7 +116,7 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
         held=busy > MACHINE_CLEAR_PCT and felt,
         evidence=(("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
         advice=Message(
-            "Generate the load on another or an additional machine: the CPU of {host} is nearly full.",
+            "Generate the load on another machine, or on more machines: the CPU of {host} is nearly full.",
             host=host.name,
         ),
         confidence=agreement(),
@@ -146,7 +146,7 @@ GENERATOR = Verdict(
     doubtful=True,
     titles={
         "generator.worker_cpu_pct": "busiest generator process",
-        "generator.worker_wanted_pct": "generator CPU plus waits",
+        "generator.worker_wanted_pct": "generator CPU plus CPU wait",
         "generator.unsent_pct": "requests sent late",
         "generator.throttled_pct": "periods throttled",
     },
@@ -249,8 +249,9 @@ def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Me
     )
     if wanted is not None:
         template = (
-            "Raise the limit of open files (ulimit -n {raised:d}) or use --workers {workers}: {limit} files per "
-            "process allow {room} connections, {wanted} are needed."
+            "Raise the limit of open files (ulimit -n {raised:d}) or use --workers "
+            "{workers}: {limit} files per process allow {room} connections, but "
+            "{wanted} are needed."
         )
     return Message(template, limit=limit, room=room, wanted=wanted, raised=raised, workers=enough)
 

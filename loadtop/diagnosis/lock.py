@@ -47,7 +47,7 @@ def _advice(lock: FileLock, waiting: int, working: int) -> Message:
         holder=Message("{name} (pid {pid:d})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
     )
     name = (lock.path or "").rpartition("/")[2]
-    session = "Call session_write_close() as soon as the session is written, or use another session store."
+    session = "Call session_write_close() as soon as the script has changed the session, or use another session store."
     if name.startswith(_SESSION):
         return sentences(Message(session), waits)
     release = Message("Release the lock earlier or lock less often.")

@@ -166,7 +166,7 @@ def worker_room(host: HostView, group: str) -> Room | None:
 def room_for(host: HostView, group: str, now: int) -> Message:
     room = worker_room(host, group)
     if room is None:
-        return Message("Make sure that memory suffices.")
+        return Message("Make sure that there is enough memory.")
     template = "Memory allows about {workers}: {each:.1f} MB each ({basis}), {free:.0f} MB free."
     if room.workers > MUCH_ROOM * now:
         template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB free."

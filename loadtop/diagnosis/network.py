@@ -62,18 +62,19 @@ def _queue(line: NetworkRates) -> tuple[Row, ...]:
 
 def _advice(line: NetworkRates, carried: float) -> Message:
     template = (
-        "Compress (mod_deflate, mod_brotli), let clients cache, or use a faster link: {interface} receives "
-        "{carried:.3g} of {speed} Mbit/s."
+        "Compress responses (mod_deflate, mod_brotli), let clients cache them, or use "
+        "a faster link: {interface} receives {carried:.3g} of {speed} Mbit/s."
     )
     if line.sends:
         template = (
-            "Compress (mod_deflate, mod_brotli), let clients cache, or use a faster link: {interface} sends "
-            "{carried:.3g} of {speed} Mbit/s."
+            "Compress responses (mod_deflate, mod_brotli), let clients cache them, or "
+            "use a faster link: {interface} sends {carried:.3g} of {speed} Mbit/s."
         )
     if line.possible_mbit != line.link_mbit:
         template = (
-            "Raise the rate of the queueing discipline (tc qdisc), compress (mod_deflate, mod_brotli), or let "
-            "clients cache: {interface} sends {carried:.3g} of the {speed} Mbit/s allowed."
+            "Raise the rate of the queueing discipline (tc qdisc), compress responses "
+            "(mod_deflate, mod_brotli), or let clients cache them: {interface} sends "
+            "{carried:.3g} of the {speed} Mbit/s allowed."
         )
     return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
 
@@ -126,10 +127,13 @@ def _is_full(listener: Listener) -> bool:
 
 
 def _queue_advice(measured: Measured, own: Listener | None) -> Message:
-    refused = "The accept queue is full; refused clients retry after 1 s."
+    refused = "The accept queue is full; clients whose connection is dropped retry after 1 s."
     port, backlog = (None, None) if own is None else (own.port, own.backlog)
     if backlog:
-        refused = "The accept queue of port {port:d} (backlog {backlog}) is full; refused clients retry after 1 s."
+        refused = (
+            "The accept queue of port {port:d} (backlog {backlog}) is full; clients "
+            "whose connection is dropped retry after 1 s."
+        )
     asked = None if measured.load is None else measured.load.concurrency
     more = "Raise ListenBacklog and net.core.somaxconn, or add workers."
     if asked is not None:

@@ -135,8 +135,9 @@ def _keeps_silent(measured: Measured, host: HostView) -> bool:
 
 def _advice(measured: Measured, flying: float, served: float, rps: float) -> Message:
     waits = Message(
-        "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest wait. Throughput stays "
-        "at {rps:.3g} requests/s: more connections would only wait longer.",
+        "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest "
+        "wait. Throughput stays at {rps:.3g} requests/s: with more connections, requests "
+        "would only wait longer.",
         in_flight=flying,
         served=served,
         rps=rps,
@@ -144,7 +145,8 @@ def _advice(measured: Measured, flying: float, served: float, rps: float) -> Mes
     if not any("target" in host.state.role for host in measured.hosts):
         return sentences(Message("The server's host is not watched. Add it with --host NAME=ssh://HOST."), waits)
     look = Message(
-        "No watched host is at its limit. Look for a database, a lock or another server, and watch that too."
+        "No watched host is at its limit. Look for a lock, or for a database or another "
+        "server, and watch that server too."
     )
     for host in measured.hosts:
         for line in (host.rates.networks if host.rates is not None else None) or ():

@@ -289,7 +289,7 @@ class Connection(asyncio.Protocol):
         elif state in BUSY:
             reason = None if exc is None else Message(" ({reason})", reason=str(exc))
             if state in (FAST, WAITING):
-                message = Message("the server closed the connection without an answer{reason}", reason=reason)
+                message = Message("the server closed the connection without a response{reason}", reason=reason)
             else:
                 message = Message("the server closed the connection in the middle of a response{reason}", reason=reason)
             self.fail("receive", message, state)

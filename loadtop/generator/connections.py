@@ -127,7 +127,7 @@ class Connections:
             self.connector.connect(connection)
             return
         if retry:
-            connection.fail("receive", Message("the server closed the connection without an answer"), WAITING)
+            connection.fail("receive", Message("the server closed the connection without a response"), WAITING)
         failures = max(self.results.failed_connects, self.results.silent_closes)
         if failures and not self.closed_down:
             self.idle.add(connection)

@@ -49,7 +49,7 @@ def connect_error(error: BaseException, origin: Origin, via: str = "", bind: str
             )
         case TunnelRefusedError():
             return Message(
-                "no tunnel to {server}: {reason}: does it allow CONNECT, or need a user and password (-P)?",
+                "no tunnel to {server}: {reason}: does the proxy allow CONNECT, or need a user and password (-P)?",
                 server=origin.address,
                 reason=error.message,
             )
@@ -90,7 +90,7 @@ _STATUS_HINTS = {
     503: Message("is it overloaded, or is the server behind it running?"),
     504: Message("is the server behind it answering?"),
 }
-_REDIRECT = Message("redirects are not followed: use the URL it redirects to")
+_REDIRECT = Message("redirects are not followed: use the final URL")
 
 
 def status_error(status: int) -> Message:

@@ -149,7 +149,7 @@ class Step:
         if self.rate is not None and not 0 < self.rate <= MAX_RATE:
             _refuse(_option("--rate", self.rate), Message("a number of requests/s above 0"))
         if self.duration_s is not None and not 0 < self.duration_s < float("inf"):
-            _refuse(Message("a time of {s} s", s=f"{self.duration_s:g}"), Message("seconds above 0"))
+            _refuse(Message("a time of {s} s", s=f"{self.duration_s:g}"), Message("a number of seconds above 0"))
         if self.requests is not None and self.requests < 1:
             _refuse(_option("-n", self.requests), Message("1 or more"))
 

@@ -48,8 +48,8 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
         lines += [*_table(comparison, table, how=None if everything else how), ""]
     if comparison.by == "time" and parts:
         lines += [*_periods(comparison, parts), ""]
-    least = tr("{percent} % (p90, p99: more)", percent=f"{comparison.percent:g}")
-    lines.append(tr("Differences below {least} are ignored: identical runs vary as much.", least=least))
+    least = tr("{percent} % (higher for p90 and p99)", percent=f"{comparison.percent:g}")
+    lines.append(tr("Differences below {least} are ignored: identical runs vary by that much.", least=least))
     lines += wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
     return [line.rstrip() for line in lines]
 
@@ -88,7 +88,7 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
 
 
 def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
-    """Where the mean time of a request changed most: of each part, in ms. Parts that one run did not measure are left
+    """Where the mean response time changed most: of each part, in ms. Parts that one run did not measure are left
     out, as is what changed by less than a share of the longer mean."""
     if before is None or after is None or before["parts"] is None or after["parts"] is None:
         return
@@ -103,7 +103,7 @@ def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
     least = LEAST_SHIFT * max(before["mean_ms"], after["mean_ms"])
     for ms, title in sorted(shifts, key=lambda shift: -abs(shift[0]))[:MOST_SHIFTS]:
         if abs(ms) >= least and ms:
-            yield f"   {tr('time of a request')}: {'+' if ms > 0 else '-'}{figure(abs(ms))} ms {title}"
+            yield f"   {tr('response time')}: {'+' if ms > 0 else '-'}{figure(abs(ms))} ms {title}"
 
 
 def _place(part: Json) -> tuple[str, str | None, str | None]:

@@ -144,7 +144,7 @@ def _resources(sample: HostSample) -> Iterator[_Seen]:
     if sample.paging is not None:
         yield "paging", listed((Message("swap traffic"), Message("major faults"))), Lack()
     if sample.pressure is not None:
-        yield "pressure", Message("stalls of CPU, memory and I/O"), Lack()
+        yield "pressure", Message("CPU, memory and I/O stalls"), Lack()
 
 
 def _users(sample: HostSample) -> Iterator[_Seen]:

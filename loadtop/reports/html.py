@@ -18,7 +18,7 @@ from loadtop.reports.tables import Table, limit_of, model_of, place_title, shape
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
 
-PART_COLOURS = ("a", "b", "c", "e", "d")  # of the largest parts of the time of a request
+PART_COLOURS = ("a", "b", "c", "e", "d")  # of the largest parts of the response time
 OTHER_PARTS: Translatable = "other parts"
 NOT_EXPLAINED: Translatable = "unexplained"
 MOST_MARKS = 500  # that are drawn, in each chart: more would hide it. The table has all
@@ -144,7 +144,7 @@ def _breakdown_chart(result: RunResult) -> Chart:
         if inks and any(values)
     ]
     said = ", ".join(f"{place_title(part)} {figure(part['ms'])} ms" for part in parts)
-    return Chart(tr("Where the time of a request goes"), "ms", inks, stacked=True, labelled=True, said=said)
+    return Chart(tr("Where the response time goes"), "ms", inks, stacked=True, labelled=True, said=said)
 
 
 def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
@@ -194,7 +194,7 @@ def _drawings(result: RunResult, charts: Sequence[Chart], axis: Axis, spans: Spa
     yield from (drawn(chart, axis) for chart in charts)
     yield "</div>"
     if result.series.width > 1:
-        each = "Each point covers {number} intervals: their mean, or the maximum of response times."
+        each = "Each point covers {number} intervals: their mean, or for response times their maximum."
         yield f'<p class="dim">{tr(each, number=result.series.width)}</p>'
 
 

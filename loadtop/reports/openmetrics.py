@@ -82,7 +82,7 @@ def _breakdown(snapshot: Snapshot) -> Iterator[str]:
     found = snapshot.breakdown
     if found is None or found.shares is None:
         return
-    yield from _family("loadtop_breakdown_ms", "gauge", "Where the mean time of a request went in the last interval.")
+    yield from _family("loadtop_breakdown_ms", "gauge", "Where the mean response time went in the last interval.")
     for share in found.shares:
         if share.ms is not None:
             labels = {"part": share.part, "host": share.host or "", "name": share.name or "", "kind": share.kind or ""}

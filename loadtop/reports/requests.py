@@ -58,7 +58,7 @@ def lines(load: LoadSample | None, most: int = MOST_SLOW) -> Iterator[str]:
     """The part of the printed report, with ``most`` slow requests."""
     found = noted(load)
     if found.slowest:
-        yield tr("Slowest requests in ms (started, UTC)")
+        yield tr("Slowest requests in ms (start times in UTC)")
         heads = "".join(pad(tr(name), 10, right=True) for name in ("total", *PHASES))
         yield f"  {'':12}{heads}  {tr('status')}"
         one = len({called(each) for each in found.slowest}) == 1
@@ -71,7 +71,7 @@ def lines(load: LoadSample | None, most: int = MOST_SLOW) -> Iterator[str]:
             if record is found.slowest[0] or most == MOST_SLOW:
                 yield from (f"      {text}" for text in heads_of(record))
     if found.failures:
-        yield tr("First failures (started, UTC)")
+        yield tr("First failures (start times in UTC)")
         for record in found.failures:
             total = times_of(record)[0]
             yield f"  {clock_of(record):12} {kind_of(record)}  {tr('after {ms} ms', ms=total)}  {called(record)}"

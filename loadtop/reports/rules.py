@@ -23,7 +23,7 @@ def sentence(outcome: Outcome) -> str:
             for host, each in outcome.compared.items()
         )
     if condition.hold_s is not None:
-        return tr("true for {seconds:.1f} s in a row", seconds=outcome.held_s)
+        return tr("true for {seconds:.1f} s without a break", seconds=outcome.held_s)
     values = ", ".join(plain(value) if isinstance(value, str) else figure(value) for value in outcome.measured.values())
     return f"{values} {_unit(condition)}".rstrip()
 
@@ -74,7 +74,7 @@ def _beside(condition: Condition, compared: Compared) -> str:
     if compared.significant:
         return f"{said}; {tr('significant')} ({chance})"
     if compared.p < LEVEL:
-        why = "not significant: interval by interval, the difference is in the opposite direction"
+        why = "not significant: the intervals differ in the opposite direction to the whole runs"
         return f"{said}; {tr(why)} ({chance})"
     return f"{said}; {tr('not significant: it may be chance')} ({chance})"
 

@@ -108,7 +108,7 @@ def verdict(result: RunResult) -> tuple[str, str, str]:
     where = tr(" on {host}", host=plain(found.host)) if found.host else ""
     where += at_load(main)
     held, confidence = f"{min(main.seconds, seconds):.0f}", f"{found.confidence:.2f}"
-    text = "{held} s of {all} s, confidence {confidence}"
+    text = "for {held} s of {all} s, confidence {confidence}"
     how_long = tr(text, held=held, all=f"{seconds:.0f}", confidence=confidence)
     sentence = sentence_of(found) + where
     if found.confidence < SURE:
@@ -157,7 +157,7 @@ def _of_breakdown(found: Json | None) -> Table:
         for words, host, ms in (*parts, (tr("unexplained"), None, found["unexplained_ms"])):
             share = 100.0 * ms / found["mean_ms"] if found["mean_ms"] else 0.0
             rows.append((words, plain(host or "-"), figure(ms), f"{share:.0f} %"))
-    return Table("Where the time of a request goes", ("part", "host", "mean (ms)", "share"), rows)
+    return Table("Where the response time goes", ("part", "host", "mean (ms)", "share"), rows)
 
 
 def part_title(part: Json) -> str:
@@ -225,7 +225,7 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds: tuple[tuple[Translatable, Json], ...] = (
             ("response time", load["latency_ms"]),
-            ("from due time", load["corrected_latency_ms"]),
+            ("from scheduled time", load["corrected_latency_ms"]),
         )
         rows = [(tr(title), *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
         yield Table("Response times in ms", ("", *(name.replace("_", ".") for name in names)), rows)
@@ -245,7 +245,7 @@ def _of_steps(steps: Sequence[Json]) -> Table:
 def _of_bounds(result: RunResult) -> Table:
     """What bounds the setting that a sweep recommends, the one that binds first."""
     bounds = advice(TuneResult.of(result.steps)).bounds if result.is_tune and result.steps else ()
-    return Table("Upper bounds of the setting", ("bound", "workers", "reason"), bounds, numbers=False)
+    return Table("Upper bounds for the setting", ("bound", "workers", "reason"), bounds, numbers=False)
 
 
 def _of_limits(held: Sequence[Held]) -> Table:

@@ -51,7 +51,7 @@ def _verdict(result: RunResult) -> list[str]:
         return [sentence, *wrapped(what_to_do, "  ")]
     if main.seconds >= 1:
         share = f"{min(main.seconds, seconds):.0f}"
-        sentence += tr(" (held {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
+        sentence += tr(" (for {held} s of {all} s)", held=share, all=f"{seconds:.0f}")
     lines = [f"{sentence}  [{main.finding.bottleneck}]"]
     lines += wrapped(rendered(grouped(limits_in_words(result.held))), "  ")
     lines += evidence_lines(main.finding.evidence)
@@ -101,7 +101,7 @@ def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> li
         lines.append(f"  {pad(tr('not 2xx'), 8)} {figure(load['non_2xx']):>10}")
     if load["pending"]:
         lines.append(
-            f"  {pad(tr('pending'), 8)} {figure(load['pending']):>10}   ({tr('no answer when the load ended')})"
+            f"  {pad(tr('pending'), 8)} {figure(load['pending']):>10}   ({tr('no response when the load ended')})"
         )
     if load["late"] or load["unsent"]:
         lines.append(
@@ -120,7 +120,7 @@ def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> li
         lines.append(_times(tr("total"), total))
         lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
     if load["corrected_latency_ms"] is not None:
-        lines += _percentiles(tr("  from due time"), load["corrected_latency_ms"])
+        lines += _percentiles(tr("  from scheduled time"), load["corrected_latency_ms"])
     return lines
 
 

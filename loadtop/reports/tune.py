@@ -32,7 +32,7 @@ def report(tuned: TuneResult) -> str:
     lines = [HEADING, *(row(result) for result in sorted(tuned.steps, key=lambda result: result.concurrency))]
     unsteady = [str(result.concurrency) for result in tuned.steps if not result.steady]
     if unsteady:
-        lines += wrapped(tr("* not steady; last values used: {steps}", steps=", ".join(unsteady)), "  ")
+        lines += wrapped(tr("* not steady, so their last values were used: {steps}", steps=", ".join(unsteady)), "  ")
     return "\n".join([*lines, "", *curve(tuned), "", *(line for line, _ in conclusion(tuned))]) + "\n"
 
 
@@ -88,7 +88,7 @@ def _limit(tuned: TuneResult) -> list[str]:
         if tuned.knee is not None and not tuned.knee.bounded:
             text = "No limit was reached up to {c} connections. Raise -c to search further."
             return wrapped(tr(text, c=tuned.knee.highest), "")
-        return [tr("No watched resource was at its limit where throughput stopped growing.")]
+        return [tr("No watched resource was at its limit when throughput stopped growing.")]
     where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
     lines = [f"{sentence_of(limit.verdict)}{where}{since}  [{limit.bottleneck}]"]

@@ -85,7 +85,7 @@ def _trouble(point: Point) -> Translatable:
 def _knee(tuned: TuneResult) -> str:
     knee = tuned.knee
     if knee is None:
-        return tr("No knee: requests failed or memory swapped in every step.")
+        return tr("No knee: in every step, requests failed or the server swapped.")
     text = tr("Knee: {rps} requests/s at {c} connections", rps=figure(knee.rps), c=knee.concurrency)
     if knee.confirmed:
         text += tr(", confirmed by a second measurement")
@@ -93,7 +93,7 @@ def _knee(tuned: TuneResult) -> str:
         text += tr(", NOT confirmed: a second measurement differs by over 10 %")
     text += tr(".")
     if knee.until > knee.concurrency:
-        text += tr(" Throughput is flat up to {c}.", c=knee.until)
+        text += tr(" From there, throughput is flat up to {c}.", c=knee.until)
     if knee.worse_from is not None:
         worse = next(point for point in points(tuned.steps) if point.concurrency == knee.worse_from)
         text += tr(_WORSE[_trouble(worse)], c=knee.worse_from)
@@ -128,7 +128,7 @@ def _setting(sizing: Sizing) -> str:
     now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
     binds = tr(BINDS[sizing.binding])
     name = tr("Set {setting}", setting=sizing.workers.setting)
-    return name + pool + tr(" to {value}{now}, limited by {what}", value=sizing.value, now=now, what=binds)
+    return name + pool + tr(" to {value}{now}, the lowest bound ({what})", value=sizing.value, now=now, what=binds)
 
 
 def _caution(sizing: Sizing) -> str:
@@ -150,6 +150,6 @@ def _caution(sizing: Sizing) -> str:
 def _no_sizing(tuned: TuneResult) -> str:
     full = tuned.limit is not None and tuned.limit.bottleneck in {workers.verdict for workers in WORKERS.values()}
     if full or any(result.pools for result in tuned.steps):
-        return tr("No recommendation: the knee was not reached, so no measurement limits the number of workers.")
+        return tr("No recommendation: the knee was not reached, so the number of workers needed is unknown.")
     unseen = tr("No recommendation: the server's workers were not seen.")
     return " ".join([unseen, *(tr(each.enable) for each in WORKERS.values() if each.enable)])

@@ -70,7 +70,7 @@ class Pools:
         queue = plural(waiting, "{n} request is waiting.", "{n} requests are waiting.") if waiting else None
         if pool.started is not None and pool.started < most:
             slow = Message(
-                "Raise --cheaper from {started} workers: the pool grows too slowly to its limit of {workers}.",
+                "Raise --cheaper from {started} workers: the pool grows too slowly towards its limit of {workers}.",
                 started=pool.started // threads,
                 workers=workers,
             )

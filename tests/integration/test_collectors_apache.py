@@ -240,7 +240,7 @@ async def test_a_server_that_never_answers(client: StatusClient) -> None:
 
 async def test_a_server_that_closes_without_an_answer(client: StatusClient) -> None:
     async with raw_server() as url:
-        with pytest.raises(FetchError, match="without an answer"):
+        with pytest.raises(FetchError, match="without a response"):
             await client.get(url, 5.0)
 
 

@@ -73,7 +73,7 @@ async def test_behind_nginx_by_a_unix_socket(uwsgi: UwsgiFactory, nginx: NginxFa
 async def test_without_a_stats_server(uwsgi: UwsgiFactory, watch: Watch) -> None:
     server = uwsgi(stats=False)
     host = await watch(target_urls=[server.url])
-    sample = await until(host, lambda s: "has no stats server" in outcome(s)[1])
+    sample = await until(host, lambda s: "found no stats server" in outcome(s)[1])
     assert outcome(sample)[0] is State.ABSENT
     assert FIX in outcome(sample)[1]
 

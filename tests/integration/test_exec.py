@@ -133,7 +133,7 @@ async def test_connections_without_perl(
         page = await transport.fetch(f"{server.status_url}?auto", 5.0)
         assert (page.status, "Scoreboard" in page.text) == (200, True)
     server.program.stop()
-    with pytest.raises(FetchError, match="connection refused: nothing listens there"):
+    with pytest.raises(FetchError, match="connection refused: nothing is listening there"):
         await transport.fetch(f"{server.status_url}?auto", 5.0)
     with pytest.raises(FetchError):
         await transport.ask("/run/none.sock", b"x", 5.0)

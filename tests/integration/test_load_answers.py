@@ -133,7 +133,7 @@ async def test_a_server_that_closes_without_an_answer_is_a_failed_receive(keepal
         run = await run_load(plan(server.url, requests=4, concurrency=2, keepalive=keepalive))
     assert run.last.state is LoadState.DONE
     assert run.failures.receive == run.last.requests == 4
-    assert "without an answer" in str(run.last.message)
+    assert "without a response" in str(run.last.message)
 
 
 @BOTH

@@ -84,7 +84,7 @@ async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
         os.kill(pid, signal.SIGKILL)
     with pytest.raises(TransportError, match=r"no connection since \d\d:\d\d:\d\d: .*; retry in \d s"):
         await transport.read(REQUEST)
-    await read_until(transport, "nothing listens on its SSH port")
+    await read_until(transport, "nothing is listening on its SSH port")
     command = cast("list[str]", server.program.process.args)
     with Program(command, log=server.program.log):
         assert await read_until(transport, "") > before
@@ -212,7 +212,7 @@ class TestNoWayIn:
 
     async def test_a_refused_port(self, sshd: SshdFactory) -> None:
         line = await self.refused(sshd().transport("-o", f"Port={free_port()}"))
-        assert "nothing listens on its SSH port" in line
+        assert "nothing is listening on its SSH port" in line
 
     async def test_an_unknown_host(self, sshd: SshdFactory) -> None:
         line = await self.refused(sshd().transport("-o", "HostName=no-such-host.invalid"))

@@ -134,8 +134,8 @@ def _nobody_there(way: Way) -> None:
 
 TROUBLES = (
     (_unknown_key, "the host key of a jump host is unknown: check and accept it once with ssh web1"),
-    (_wrong_key, "ssh-add until this works: ssh web1 true"),
-    (_nobody_there, "nothing listens on its SSH port"),
+    (_wrong_key, "then check with ssh web1 true"),
+    (_nobody_there, "nothing is listening on its SSH port"),
 )
 
 

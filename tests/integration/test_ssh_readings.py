@@ -205,7 +205,7 @@ async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: Apa
     page = await machine.fetch(f"http://127.0.0.1:{server.port}/server-status?auto", 5.0)
     assert page.status == 200
     assert "Scoreboard:" in page.text
-    with pytest.raises(FetchError, match="connection refused: nothing listens there"):
+    with pytest.raises(FetchError, match="connection refused: nothing is listening there"):
         await machine.fetch(f"http://127.0.0.1:{free_port()}/", 5.0)
     rows = [row for _ in range(3) for row in (await machine.sample()).processes or ()]
     assert server.pid in {row.pid for row in rows if row.group == "httpd"}

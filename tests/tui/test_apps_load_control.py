@@ -41,9 +41,9 @@ def test_presses_add_up_until_the_load_follows() -> None:
     sent: list[Command] = []
     load_control = LoadControl(sent.append)
     slow = sample(concurrency=20)
-    assert load_control.turn(slow, up=True) == "20 to 25 connections"
-    assert load_control.turn(slow, up=True) == "25 to 30 connections"
-    assert load_control.turn(sample(concurrency=30), up=False) == "30 to 25 connections"
+    assert load_control.turn(slow, up=True) == "from 20 to 25 connections"
+    assert load_control.turn(slow, up=True) == "from 25 to 30 connections"
+    assert load_control.turn(sample(concurrency=30), up=False) == "from 30 to 25 connections"
     assert sent == [SetConcurrency(25), SetConcurrency(30), SetConcurrency(25)]
 
 
@@ -51,7 +51,7 @@ def test_a_public_address_gets_no_more_connections_than_were_agreed() -> None:
     sent: list[Command] = []
     load_control = LoadControl(sent.append, most=500)
     running = sample(concurrency=450)
-    assert load_control.turn(running, up=True) == "450 to 500 connections"
+    assert load_control.turn(running, up=True) == "from 450 to 500 connections"
     refused = "more than 500 connections to a public address need --yes"
     assert load_control.turn(running, up=True) == load_control.set(running, "501") == refused
     assert sent == [SetConcurrency(500)]
@@ -59,9 +59,7 @@ def test_a_public_address_gets_no_more_connections_than_were_agreed() -> None:
 
 def test_the_open_model_changes_its_rate() -> None:
     sent: list[Command] = []
-    assert (
-        LoadControl(sent.append).turn(sample(rate=100.0, concurrency=None), up=True) == "100 to 150 requests per second"
-    )
+    assert LoadControl(sent.append).turn(sample(rate=100.0, concurrency=None), up=True) == "from 100 to 150 requests/s"
     assert sent == [SetRate(150.0)]
 
 
@@ -101,9 +99,9 @@ def test_the_load_is_stopped() -> None:
 def test_a_load_is_typed() -> None:
     sent: list[Command] = []
     load_control = LoadControl(sent.append)
-    assert load_control.set(sample(concurrency=20), "50") == "20 to 50 connections"
-    assert load_control.turn(sample(concurrency=20), up=True) == "50 to 60 connections"
-    assert load_control.set(sample(rate=100.0, concurrency=None), "250") == "100 to 250 requests per second"
+    assert load_control.set(sample(concurrency=20), "50") == "from 20 to 50 connections"
+    assert load_control.turn(sample(concurrency=20), up=True) == "from 50 to 60 connections"
+    assert load_control.set(sample(rate=100.0, concurrency=None), "250") == "from 100 to 250 requests/s"
     assert sent == [SetConcurrency(50), SetConcurrency(60), SetRate(250.0)]
 
 

@@ -107,7 +107,7 @@ async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance, s
         await pilot.press("5")
         assert screen_text(app)[-1].startswith(" connections: 5")
         await pilot.press("x", "0", "enter")
-        assert screen_text(app)[-1].strip() == "20 to 50 connections"
+        assert screen_text(app)[-1].strip() == "from 20 to 50 connections"
         await pilot.press("7", "escape")
     assert feed.commands == [SetConcurrency(50)]
 

@@ -91,7 +91,7 @@ async def test_more_and_less_load(feed_of: FeedOf, appearance: Appearance, scree
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("+", "+", "-", "-", "minus")
-        assert screen_text(app)[-1].strip() == "20 to 15 connections"
+        assert screen_text(app)[-1].strip() == "from 20 to 15 connections"
     assert feed.commands == [SetConcurrency(number) for number in (25, 30, 25, 20, 15)]
 
 

@@ -20,8 +20,8 @@ from tui.widgets.question import Question
 DONE = {
     "leave": ["says a load is running"],
     "pause": ["shows paused"],
-    "turn_load(True)": ["SetConcurrency(connections=25)", "says 20 to 25"],
-    "turn_load(False)": ["SetConcurrency(connections=15)", "says 20 to 15"],
+    "turn_load(True)": ["SetConcurrency(connections=25)", "says from 20 to 25"],
+    "turn_load(False)": ["SetConcurrency(connections=15)", "says from 20 to 15"],
     "type_load": ["asks load"],
     "stop_load": ["StopLoad()", "says stopping"],
     "restart_load": ["RestartLoad()", "says restarting"],
@@ -150,7 +150,7 @@ async def test_the_result_of_an_action(
     ("keys", "wanted"),
     [
         (("4", "0", "enter"), ["answered load 4 False", "answered load 40 False", "answered load 40 True",
-                               "SetConcurrency(connections=40)", "says 20 to 40 connections"]),
+                               "SetConcurrency(connections=40)", "says from 20 to 40 connections"]),
         (("m", "x", "enter"), ["answered mark x False", "answered mark x True", "Mark(text='x')", "says marked: x"]),
         (("m", "x", "escape"), ["answered mark x False"]),
         (("slash", "x", "enter"), ["answered filter x False", "answered filter x True"]),

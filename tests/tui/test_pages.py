@@ -115,7 +115,7 @@ async def test_impossible_actions_are_reported(appearance: Appearance) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.press("c")
-        assert "mark two or more" in text_of(app.shown.page.lines[-1])
+        assert "select two or more" in text_of(app.shown.page.lines[-1])
         await pilot.press("end", "enter")
         assert "it is no recording" in text_of(app.shown.page.lines[-1])
         await pilot.press("space", "space", "home")

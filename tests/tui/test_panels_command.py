@@ -43,15 +43,15 @@ async def test_keys_go_to_the_command_once_it_is_entered(
             return any(words in line for line in screen_text(app))
 
         await until(lambda: shows("who?"))
-        assert shows("arrows to choose, enter to type")
+        assert shows("arrows choose, press enter to type")
         await pilot.press("tab", "enter")
-        await until(lambda: shows("ctrl+] leaves"))
+        await until(lambda: shows("ctrl+] back to the cockpit"))
         await pilot.press("q", "z", "left_square_bracket", "enter")
         await until(lambda: shows("hello qz["))
         assert app.is_running
         await until(lambda: shows(f"{app.panels['command'].size.height - 1} "))
         await pilot.press("ctrl+right_square_bracket")
-        await until(lambda: shows("enter to type"))
+        await until(lambda: shows("press enter to type"))
         await pilot.press("enter", "ctrl+d")
         await asyncio.wait_for(program.wait(), 20)
         await until(lambda: shows("exit code 4"))
@@ -70,6 +70,14 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
         assert app.is_running
         await pilot.press("enter", "ctrl+c")
     assert app.return_value is signal.SIGINT
+
+
+async def test_a_command_ended_by_a_signal_has_the_exit_code_that_a_shell_reports(
+    feed_of: FeedOf, appearance: Appearance
+) -> None:
+    async with running("kill -TERM $$", feed_of("watching"), appearance) as (_, __, program):
+        await asyncio.wait_for(program.wait(), 20)
+    assert program.exit_code == program.failure == 128 + signal.SIGTERM
 
 
 async def test_past_intervals_can_be_shown_again(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:

@@ -133,6 +133,8 @@ def panel_says_what_it_must(panel: str, view: View, rows: list[list[Cell]], glyp
 
 @given(st.sampled_from(VIEWS), st.tuples(st.integers(40, 60), st.integers(12, 24)), CHOSEN, SPOKEN)
 @example("apache-workers", (40, 12), "verdict", "en")
+@example("dependency", (40, 16), "breakdown", "en")
+@example("databases", (60, 20), "redis", "ja")
 @settings(max_examples=settings().max_examples * 3 // 10)
 def test_a_zoomed_panel_says_it_in_little_room(
     stage_with: StageWith, name: str, size: tuple[int, int], panel: str, spoken: str
@@ -209,7 +211,7 @@ def requests(appearance: Appearance, view: View) -> PageScreen:
     if snapshot is None or snapshot.load is None:
         return RequestsScreen(appearance, view)
     slow = RequestRecord(1.8e9, "GET", "http://web1/" + 99 * "x", 1234.56, 0.1, 0.0, 1200.0, 34.4, 200, trace_id="0af7")
-    reason = Message("the server closed the connection without an answer{reason}", reason=None)
+    reason = Message("the server closed the connection without a response{reason}", reason=None)
     failed = RequestRecord(1.8e9, "GET", "http://web1/", 0.2, failure="receive", reason=reason)
     hostile = replace(slow, status=503, failure="status", response_head=f"HTTP/1.1 503 \x1b[2J\nX: {'x' * 999}")
     load = replace(snapshot.load, noted=Requests((slow, hostile), (failed, hostile)))

@@ -1,4 +1,4 @@
-"""Where the mean time of a request goes, by Little's law, on composed intervals."""
+"""Where the mean response time goes, by Little's law, on composed intervals."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loadtop.analysis.totals.breakdown import BreakdownTotals
-from loadtop.diagnosis.breakdown import Breakdown, Part, breakdown
+from loadtop.diagnosis.breakdown import Breakdown, Part, breakdown, in_order
 from loadtop.model import SERVICE, FileLock, Latencies, Listener, Role, ServerSeen, Tcp
 from loadtop.model.histogram import distribution
 from loadtop.rates.measured import HostView
@@ -148,6 +148,12 @@ def test_unmeasurable_values_are_not_zero() -> None:
     told = found(host(groups=(group(blocked=4),), processes=None), latencies=replace(times(240.0), waiting=None))
     assert unknown(told) == set(Part) - {"connect", "cpu", "stolen"}
     assert told.unexplained_ms == pytest.approx(240.0)
+
+
+def test_parts_are_named_as_they_are_read() -> None:
+    queue = Part.ACCEPT_QUEUE
+    asked = [(Part.CPU, "on CPU", "apache"), (queue, "queue", "80"), (queue, "queue", ""), (Part.DISK, "disk", "sda")]
+    assert [" ".join(in_order(*each)) for each in asked] == ["apache on CPU", "queue :80", "queue ", "disk sda"]
 
 
 def test_without_a_machine_under_test_there_are_no_parts() -> None:

@@ -1,4 +1,4 @@
-"""In a steady state, the parts of the time of a request sum to its mean: on recordings of real machines."""
+"""In a steady state, the parts of the response time sum to its mean: on recordings of real machines."""
 
 from pathlib import Path
 

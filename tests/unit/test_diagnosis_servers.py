@@ -270,7 +270,7 @@ def test_a_load_with_more_connections_than_files_is_refused(course: Course) -> N
     files = {"generator": generator(files_used=12, files_limit=64), "concurrency": 0, "connections": 0}
     diagnosis = course.go(load={**files, "message": message, "state": LoadState.FAILED})
     assert named(diagnosis) == "client-files"
-    for part in ("files per process allow 32 connections, 100 are needed", "ulimit -n 132", "--workers 4"):
+    for part in ("files per process allow 32 connections, but 100 are needed", "ulimit -n 132", "--workers 4"):
         assert part in str(diagnosis.verdict.advice)
 
 

@@ -76,7 +76,7 @@ def test_every_panel_is_there_and_shows_its_values(sample: HostSample) -> None:
     assert str(checks["php-fpm"].seen) == "pool www (/run/fpm.sock): pm.max_children 2, queue 0"
     assert str(checks["uwsgi"].seen) == "/run/app.sock: workers 2, threads 4, queue 0"
     assert str(checks["gunicorn"].seen) == "127.0.0.1:8000: workers 2, threads -, queue -"
-    assert str(checks["haproxy"].seen) == "1 lines; backends be"
+    assert str(checks["haproxy"].seen) == "1 rows of statistics; backends be"
     assert str(checks["mysql"].seen) == "8.0.43, max_connections 151 (db:3306)"
     assert checks["mysql"].health is Health.PARTLY
     assert "GRANT PROCESS" in str(checks["mysql"].fix)
@@ -134,7 +134,7 @@ def test_limits_that_are_not_known_are_named(sample: HostSample) -> None:
         },
         networks=(Network("eth0", 0, 0, 0, 0),),
     )
-    assert "MaxRequestWorkers, ListenBacklog unknown" in str(check_of(unknown, "apache").missing)
+    assert "MaxRequestWorkers, ListenBacklog: unknown" in str(check_of(unknown, "apache").missing)
     assert str(check_of(unknown, "php-fpm").missing).startswith("pm.max_children of www")
     assert check_of(unknown, "networks").fix == "--link MBIT"
 

@@ -67,7 +67,7 @@ def test_the_number_to_set_follows_from_the_requests_in_flight(course: Course) -
     assert "from 8 to 100," in advice
     proxy = page(dropped_s=20, proxies=True, worker_processes=1)
     advice = str(course.go_on(3, load=load, changes=proxy).verdict.advice)
-    assert "(1 worker process with 8). A proxied request needs two." in advice
+    assert "(1 worker process with 8). A proxied request needs two connections." in advice
     assert "from 8 to 400," in advice
 
 

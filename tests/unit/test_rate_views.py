@@ -13,7 +13,7 @@ from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.interval import SAMPLE, group, host, measured
+from tests.unit.interval import NO_PAGING, SAMPLE, group, host, measured
 
 APACHE = ApacheStatus("u", "event", "Apache", "_")
 NGINX = NginxStatus("u", 9, 0, 9, 0, accepts=100, handled=100, requests=0, at=10.0)
@@ -36,6 +36,11 @@ def test_readings_of_some_roles_or_of_all() -> None:
     assert [each.reading for each in view.servers("nginx", NginxStatus)] == [NGINX]
     assert view.servers("nginx", ApacheStatus) == ()
     assert replace(view, rates=None).servers("nginx", NginxStatus) == ()
+
+
+def test_swap_traffic_is_of_both_directions() -> None:
+    traffic = [replace(NO_PAGING, swap_in_kb=each, swap_out_kb=2.0) for each in (3.0, None)]
+    assert [each.swap_kb for each in (*traffic, replace(NO_PAGING, swap_out_kb=None))] == [5.0, None, None]
 
 
 def test_groups_are_found_by_name() -> None:

@@ -51,7 +51,7 @@ class TestErrors:
         ("kind", "said"),
         [
             ("connect", "45 % of the requests cannot connect"),
-            ("receive", "closes 45 % of the connections before"),
+            ("receive", "closes 45 % of the connections without"),
             ("exceptions", "45 % of the responses are not valid HTTP"),
             ("timeout", "45 % of the requests time out"),
             ("status", "45 % of the responses are server errors"),
@@ -244,11 +244,11 @@ class TestGenerator:
         [
             (
                 {"concurrency": 400},
-                "(ulimit -n 248) or use --workers 5: 124 files per process allow 92 connections, 200 are needed.",
+                "(ulimit -n 248) or use --workers 5: 124 files per process allow 92 connections, but 200 are needed.",
             ),
             (
                 {"concurrency": 1000},
-                "(ulimit -n 532) or use --workers 11: 124 files per process allow 92 connections, 500 are needed.",
+                "(ulimit -n 532) or use --workers 11: 124 files per process allow 92 connections, but 500 are needed.",
             ),
             ({"rate": 5.0}, "(ulimit -n 248) or use --workers 3: 124 files per process allow 92 connections."),
         ],

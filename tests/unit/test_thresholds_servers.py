@@ -157,7 +157,9 @@ class TestApache:
         rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
         assert "Memory allows about 44: 9.8 MB each" in text
-        assert "Make sure that memory suffices." in advice(of_host(APACHE_WORKERS, serving(page("WWWW"), **rates)))
+        assert "Make sure that there is enough memory." in advice(
+            of_host(APACHE_WORKERS, serving(page("WWWW"), **rates))
+        )
 
     def test_prefork_whose_processes_do_not_all_fit_is_limited_by_memory(self) -> None:
         view = serving(page(board(9), mpm="prefork"), kind=APACHE, groups=(group(processes=10, rss_kb=500_000),))
@@ -168,9 +170,9 @@ class TestApache:
     @pytest.mark.parametrize(
         ("flying", "kept", "said"),
         [
-            (20, 11, ["Raise MaxRequestWorkers from 20 to 21: 20 requests", "11 workers only hold"]),
+            (20, 11, ["Raise MaxRequestWorkers from 20 to 21: 20 requests", "11 workers do nothing but hold"]),
             (19, 10, ["Raise MaxRequestWorkers from 20:"]),
-            (None, 0, ["Raise MaxRequestWorkers from 20:", "Make sure that memory suffices."]),
+            (None, 0, ["Raise MaxRequestWorkers from 20:", "Make sure that there is enough memory."]),
         ],
     )
     def test_the_advice(self, flying: int | None, kept: int, said: list[str]) -> None:

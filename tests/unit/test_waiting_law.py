@@ -222,7 +222,7 @@ def advised(view: HostView) -> str:
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        ({}, "Look for a database"),
+        ({}, "Look for a lock, or for a database"),
         ({"networks": (NetworkRates("eth0", 1001.0, 0.0, 0, 0, 0, None, None),)}, "The speed of eth0 is unknown"),
         ({"networks": (NetworkRates("eth0", 0.0, 1000.0, 0, 0, 0, None, None),)}, None),
         ({"networks": (NetworkRates("eth0", 0.0, 2000.0, 0, 0, 0, 100, 20.0),)}, None),
@@ -231,7 +231,7 @@ def advised(view: HostView) -> str:
 )
 def test_what_to_look_for(rates: dict[str, Any], said: str | None) -> None:
     text = advised(host(**rates))
-    assert "Look for a database" in text
+    assert "Look for a lock, or for a database" in text
     assert ("is unknown" in text) is (said is not None and "unknown" in said)
     assert "Add it with --host" in advised(host(role="generator"))
     assert "Add it with --host" not in text

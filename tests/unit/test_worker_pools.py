@@ -108,7 +108,7 @@ def test_reports_on_nginx_and_haproxy() -> None:
     }
     assert dict(NGINX.settings((unknown,))) == {"nginx http://x/ worker_processes": "2"}
     lines = [HaproxyProxy("be", name, "UP", 4, 1, 9, 0, 0, 0) for name in ("BACKEND", "FRONTEND", "s1")]
-    assert str(HAPROXY.seen(tuple(lines))) == "3 lines; backends be"
-    assert str(HAPROXY.seen(tuple(lines[1:]))) == "2 lines; backends none"
+    assert str(HAPROXY.seen(tuple(lines))) == "3 rows of statistics; backends be"
+    assert str(HAPROXY.seen(tuple(lines[1:]))) == "2 rows of statistics; backends none"
     assert HAPROXY.brief([ServerRates(line, {}) for line in lines]) == " haproxy queue 4"
     assert HAPROXY.brief([ServerRates(line, {}) for line in lines[1:]]) == ""

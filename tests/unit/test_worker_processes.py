@@ -49,7 +49,11 @@ def test_workers_and_the_queue(active: int, waiting: int | None, flying: int, ov
         (POOL, 41, "All 20 threads of the workers of uWSGI are busy while the CPU is not. 5 requests are waiting."),
         (replace(POOL, threads=1, active=10), 41, "Raise --workers from 10 to 41: "),
         (replace(POOL, threads=1, active=10), 41, "All 10 workers of uWSGI are busy while the CPU is not. "),
-        (replace(POOL, active=4, cheap=16), 41, "Raise --cheaper from 2 workers: the pool grows too slowly to its "),
+        (
+            replace(POOL, active=4, cheap=16),
+            41,
+            "Raise --cheaper from 2 workers: the pool grows too slowly towards its ",
+        ),
     ],
 )
 def test_the_advice(pool: UwsgiStatus, flying: int, said: str) -> None:

@@ -208,7 +208,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         for name in self._cockpit.panel_names:
             found.append(Entry(tr("zoom panel {panel}", panel=tr(name)), "", f"screen.zoom({name!r})"))
         for name in ORDERS:
-            found.append(Entry(tr("order processes by {column}", column=name), "", f"screen.order({name!r})"))
+            found.append(Entry(tr("sort processes by {column}", column=name), "", f"screen.order({name!r})"))
         return sorted(found, key=lambda entry: entry.action == "interrupt")
 
     def action_first_page(self) -> None:

@@ -90,9 +90,9 @@ class LoadControl:
         self._wanted, self._seen = wanted, _now(load)
         if load.rate is not None:
             self._command(SetRate(float(wanted)))
-            return tr("{before} to {wanted} requests per second", before=before, wanted=wanted)
+            return tr("from {before} to {wanted} requests/s", before=before, wanted=wanted)
         self._command(SetConcurrency(wanted))
-        return tr("{before} to {wanted} connections", before=before, wanted=wanted)
+        return tr("from {before} to {wanted} connections", before=before, wanted=wanted)
 
     def restart(self, load: LoadSample | None) -> str:
         if load is None:

@@ -54,7 +54,7 @@ ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help
     ("tab", "show the next host (with one host, the next panel)"),
     ("up down", "choose a panel (or click it; click again to zoom)"),
     ("escape", "close, cancel, or show all panels"),
-    ("ctrl+s", "save a picture, also of pages and prompts"),
+    ("ctrl+s", "save a picture of the screen"),
     ("ctrl+z", "suspend"),
 )
 

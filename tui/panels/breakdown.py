@@ -1,4 +1,4 @@
-"""Where the time of a request goes: a bar of its parts, the largest first, what they are, and their course."""
+"""Where the response time goes: a bar of its parts, the largest first, what they are, and their course."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ LEAST_COURSE = 4  # rows of a course below the table, with its caption
 
 class BreakdownPanel(Panel):
     KEY = "breakdown"
-    TITLE: Translatable = "time of a request"
+    TITLE: Translatable = "response time"
     TAB: Translatable = "breakdown"
 
     def wanted(self, view: View) -> bool:
@@ -89,12 +89,19 @@ class BreakdownPanel(Panel):
         drawn = [items[first : first + columns] for first in range(0, len(items), columns)]
         return [tuple(span for item in row for span in (*fit(item, room), Span(" " * GAP)))[:-1] for row in drawn]
 
+    def _called(self, part: PartOfTime, cells: int) -> str:
+        """In these cells; of a service whose address does not fit, only the kind, because half an address misleads."""
+        name = part_in_words(part)
+        if width(name) > cells and part.part is Part.DEPENDENCY and part.kind:
+            name = f"{part.kind} {self.glyphs.ellipsis}"
+        return clip_middle(name, cells, self.glyphs.ellipsis)
+
     def _item(self, part: PartOfTime, now: Times, cells: int) -> Line:
         with_ms = _has_room_for_ms(cells)
         room = max(0, cells - SIGN - SHARE - (MS if with_ms else 0))
         ms = (Span(quantity(part.ms, "ms").rjust(MS), Role.DIM),) if with_ms and part.ms > 0 else ()
         ms = ms or ((Span(" " * MS),) if with_ms else ())
-        name = pad(clip_middle(part_in_words(part), room, self.glyphs.ellipsis), room)
+        name = pad(self._called(part, room), room)
         return (self._sign(part), Span(" "), Span(name), *ms, Span(_share(part.ms, now), Role.VALUE))
 
     def _table(self, now: Times, view: View, cells: int, rows: int) -> list[Line]:
@@ -110,7 +117,7 @@ class BreakdownPanel(Panel):
         for number, part in enumerate(parts):
             exchanges = "" if part.exchanges is None else tr("{n} times", n=milliseconds(part.exchanges))
             host = f"{' ' * GAP}{hosts[number]}" if hosts else ""
-            name = pad(clip_middle(part_in_words(part), room, self.glyphs.ellipsis), room)
+            name = pad(self._called(part, room), room)
             lines.append(
                 line(
                     self._sign(part),

@@ -52,14 +52,14 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
     def tag(self, view: View) -> Line:  # noqa: ARG002 (as above)
         code = self._program.exit_code
         if self.typing:
-            return line(Span(tr("ctrl+] leaves"), Role.ACCENT))
+            return line(Span(tr("ctrl+] back to the cockpit"), Role.ACCENT))
         if self._back:
             return line(Span(tr("{lines} lines back", lines=self._back), Role.WARN))
         if self._program.problem:
             return line(Span(tr("cannot run"), Role.BAD))
         if code is not None:
             return line(Span(tr("exit code {code}", code=code), Role.BAD if code else Role.GOOD))
-        return line(Span(tr("enter to type" if self.chosen else "arrows to choose, enter to type"), Role.DIM))
+        return line(Span(tr("press enter to type" if self.chosen else "arrows choose, press enter to type"), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:  # noqa: ARG002 (as above)
         if self._program.problem:

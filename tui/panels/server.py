@@ -122,8 +122,16 @@ class GaugePanel(ServerPanel[R]):
         bar = gauge(None if share is None else min(100.0, share), cells - length(head), fullness(share), self.glyphs)
         rows_below = [(text, line(*spans)) for text, spans in figures]
         longest = max(length(value) for _, value in rows_below)
-        name = min(max(width(text) for text, _ in rows_below) + 1, cells - longest)  # a long label loses its own figure
-        return [(*head, *bar), *(line(pad(text, name), *value) for text, value in rows_below)][:rows]
+        name = min(max(width(text) for text, _ in rows_below) + 1, cells - longest)
+        return [(*head, *bar), *(_labelled(text, name, value) for text, value in rows_below)][:rows]
+
+
+def _labelled(text: str, cells: int, value: Line) -> Line:
+    """A label of this width and its figure. A longer label takes from the spaces before the figure."""
+    excess = min(width(text) - cells, len(value[0].text) - len(value[0].text.lstrip()) - 1) if value else 0
+    if excess > 0:
+        value = (value[0]._replace(text=value[0].text[excess:]), *value[1:])
+    return line(pad(text, cells), *value)
 
 
 S = TypeVar("S", bound=ServiceReading)

@@ -95,7 +95,7 @@ class VerdictPanel(Panel):
         if verdict is None:
             return _State(Role.WARN, tr("STARTING"), words=Span(tr("Waiting for the first figures."), Role.DIM))
         if verdict.bottleneck == NONE and (stale := _stale(view)):
-            words = tr("{stale}. Headroom cannot be judged without it.", stale=stale)
+            words = tr("{stale}, so the headroom is unknown.", stale=stale)
             return _State(Role.WARN, tr("UNKNOWN"), tr("figures are missing"), words=Span(words))
         if verdict.bottleneck == NONE and not verdict.evidence:
             words = tr("not enough data for a verdict")
@@ -188,7 +188,7 @@ def _parts(view: View) -> list[Line]:
     told = [part for part in now.parts if part.ms >= LEAST_PART * now.mean_ms]
     head = line(
         Span("b ", Role.KEY),
-        Span(tr("time of a request: "), Role.DIM),
+        Span(tr("response time: "), Role.DIM),
         Span(quantity(now.mean_ms, "ms"), Role.VALUE),
         " =",
     )

@@ -31,10 +31,10 @@ class RequestsScreen(PageScreen):
         found = noted(load)
         if not found.slowest and not found.failures:
             return [line(tr("No request has ended yet."))]
-        lines: list[Line] = [line(Span(tr("Slowest requests in ms (started, UTC)"), Role.TITLE))]
+        lines: list[Line] = [line(Span(tr("Slowest requests in ms (start times in UTC)"), Role.TITLE))]
         lines += self._slowest(found.slowest, cells)
         if found.failures:
-            lines += [(), line(Span(tr("First failures (started, UTC)"), Role.TITLE))]
+            lines += [(), line(Span(tr("First failures (start times in UTC)"), Role.TITLE))]
             for record in found.failures:
                 lines += self._failure(record, cells)
         return lines

@@ -21,7 +21,7 @@ from tui.widgets.page import PageScreen
 if TYPE_CHECKING:
     from loadtop.analysis.experiment.runner import Progress
 
-TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 7), ("ms", 7), ("p99", 7))
+TINY: tuple[tuple[Translatable, int], ...] = (("c", 4), ("req/s", 7), ("mean", 7), ("p99", 7))
 NARROW: tuple[tuple[Translatable, int], ...] = (*TINY, ("iowait%", 8), ("swap%", 6), ("busy", 5))
 _STEP: tuple[tuple[Translatable, int], ...] = (("c", 5), ("s", 5), ("req/s", 8))
 _TIMES: tuple[tuple[Translatable, int], ...] = (("ms mean", 8), ("p50", 8), ("p90", 8), ("p99", 8), ("failed", 7))
@@ -80,7 +80,7 @@ def _values(result: StepResult) -> dict[str, str]:
         "c": str(result.concurrency),
         "s": f"{result.seconds:.0f}",
         "req/s": per_second(result.rps),
-        "ms": each,
+        "mean": each,
         "ms mean": each,
         "p50": milliseconds(p50),
         "p90": milliseconds(p90),

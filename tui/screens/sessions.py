@@ -103,7 +103,7 @@ class SessionsPage(PageScreen, inherit_bindings=False):
 
     def action_compare(self) -> None:
         if len(self._marked) < 2:
-            self.say(tr("mark two or more with space; the others are compared with the first"))
+            self.say(tr("select two or more with space; the others are compared with the first"))
         else:
             self._leave(Chosen("compare", tuple(self._marked)))
 

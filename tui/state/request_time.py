@@ -30,7 +30,7 @@ class PartOfTime(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The mean time of a request in ms, its parts, the largest first, and the parts that cannot be measured here."""
+    """The mean response time in ms, its parts, the largest first, and the parts that cannot be measured here."""
 
     mean_ms: float
     parts: tuple[PartOfTime, ...]

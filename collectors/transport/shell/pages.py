@@ -18,21 +18,21 @@ _SOCKET = re.compile(r"/[\w./@+=~-]{0,4096}", re.ASCII)
 NO_RELAY = "no relay"  # what relay.sh says where it has no program that can do it
 NO_SHELL = "did not start a second shell"
 _REFUSALS = {
-    "Connection refused": FetchError("connection refused: nothing listens there"),
+    "Connection refused": FetchError("connection refused: nothing is listening there"),
     "administratively prohibited": FetchError(
         "its sshd does not forward connections: set AllowTcpForwarding yes in its sshd_config",
         fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
     ),
-    "Name or service not known": FetchError("no such name on that host"),
-    "name resolution": FetchError("no such name on that host"),
-    "bad address": FetchError("no such name on that host"),  # busybox
+    "Name or service not known": FetchError("that host cannot resolve the name"),
+    "name resolution": FetchError("that host cannot resolve the name"),
+    "bad address": FetchError("that host cannot resolve the name"),  # busybox
     "timed out": FetchError("no response there"),
     NO_SHELL: FetchError(
         "the command did not start a second shell, which status pages need: can it run twice at the same time?"
     ),
     NO_RELAY: FetchError(
         "no program there can forward the connection",
-        fix=Message("install perl there (bash or busybox suffice for servers without a unix socket)"),
+        fix=Message("install perl there (bash or busybox is enough unless a server uses a unix socket)"),
     ),
 }
 
@@ -76,7 +76,7 @@ class RemotePages(ABC):
             self._say_refusal()
             if address.startswith("/") and self._line.refusal:
                 raise FetchError(
-                    "cannot connect to that socket: not permitted, or nothing listens there", cause=Cause.SOCKET
+                    "cannot connect to that socket: not permitted, or nothing is listening there", cause=Cause.SOCKET
                 ) from None
             raise
 

@@ -24,7 +24,7 @@ _PLAIN = (  # what ssh or the remote shell says, as regular expressions, and wha
     ),
     (
         "Connection refused",
-        Message("nothing listens on its SSH port: check that sshd is running and that the port is right"),
+        Message("nothing is listening on its SSH port: check that sshd is running and that the port is right"),
     ),
     ("timed out", Message("no response on its SSH port: check that the machine is up and that no firewall blocks it")),
     ("No route to host", Message("no route to it: check the address and the firewalls in between")),
@@ -110,7 +110,7 @@ def _denied(said: str, ssh: str) -> TransportError:
         )
         return TransportError(reason, fix=copy)
     reason = Message(
-        "no key was accepted, or the user does not exist: load the key with ssh-add until this works: {command}",
+        "no key was accepted, or the user does not exist: load the right key with ssh-add, then check with {command}",
         command=f"{ssh} true",
     )
     return TransportError(reason, fix=f"{ssh} true")

@@ -59,8 +59,8 @@ class SshTransport(ShellTransport):
                 process = await start_ssh(self.source, self._ssh, control, frames.bootstrap(script), self._prompt)
             except FileNotFoundError:
                 raise TransportError(
-                    "OpenSSH's client is not installed here: install openssh-client (Debian) or openssh-clients"
-                    " (Red Hat)"
+                    "OpenSSH's client is not installed on this machine: install "
+                    "openssh-client (Debian) or openssh-clients (Red Hat)"
                 ) from None
             unfinished.pop_all()
 

@@ -1,4 +1,4 @@
-"""Where the mean time of a request went, over all intervals under one verdict or of one step."""
+"""Where the mean response time went, over all intervals under one verdict or of one step."""
 
 from collections import defaultdict
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ PEAKS = {"p50_peak": "p50", "p95_peak": "p95", "p99_peak": "p99"}  # the greates
 CHARTED = {line.name: line.read for kind in KINDS for chart in kind.charts for line in chart.lines}
 """Series of a machine's servers that are only drawn."""
 
-BREAKDOWN = "time of a request"
+BREAKDOWN = "response time"
 """Of what the series are that :func:`part_series` names, with those of the mean time (:data:`MEAN_MS`) and of what
 remains unexplained (:data:`UNEXPLAINED_MS`)."""
 MEAN_MS, UNEXPLAINED_MS = "mean_ms", "unexplained_ms"

@@ -65,7 +65,7 @@ class StepSearch:
         if len(gains) >= FLAT_STEPS and not any(gains[-FLAT_STEPS:]):
             return Message("more connections do not raise throughput")
         if last.concurrency >= self.most:
-            return Message("the maximum of {c} connections is reached (raise it with -c)", c=self.most)
+            return Message("the maximum of {c} connections was reached (raise it with -c)", c=self.most)
         return None
 
 
@@ -155,7 +155,7 @@ class SweepController:
         if wanted is not None:
             seconds = f"{self.limits.total_s:.0f}"
             self._out_of_time = Message(
-                "the time limit is reached ({seconds} s; raise it with --time)", seconds=seconds
+                "the time limit was reached ({seconds} s; raise it with --time)", seconds=seconds
             )
         self.over = True
         self.command(StopLoad())

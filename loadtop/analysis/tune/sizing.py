@@ -190,7 +190,7 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
             "; measured: no swapping at {calm}, swapping at {swapping}", calm=max(calm), swapping=swapping
         )
     reason = Message(
-        "{size:.1f} MB each ({basis}); {share:.0f} % of {room:.0f} MB{measured}",
+        "{size:.1f} MB each ({basis}), to fill {share:.0f} % of {room:.0f} MB{measured}",
         size=memory.worker_kb / 1024,
         basis="PSS" if memory.basis == "pss" else Message("RSS, an overestimate"),
         share=100 * RESERVE,
@@ -222,7 +222,7 @@ def _by_scoreboard(results: Sequence[StepResult], knee: Knee | None, pool: Worke
     if not busy or not max(busy):
         return None
     page = WORKERS[pool.kind].takes_page
-    text = "at most {number} busy, plus the status page" if page else "at most {number} busy"
+    text = "at most {number} busy, plus 1 for the status page" if page else "at most {number} busy"
     return Bound("scoreboard", max(busy) + page, Message(text, number=max(busy)))
 
 
@@ -233,9 +233,9 @@ def _by_cpu(pool: WorkerPool, limit: StepResult | None) -> Bound | None:
         return None
     used, others = limit.used - limit.others, limit.others
     workers = int(pool.capacity * (CPU_FULL - others) / used)
-    text = Message("{number} of them make the CPU {share:.0f} % busy", number=pool.capacity, share=used)
+    text = Message("{number} workers make the CPU {share:.0f} % busy", number=pool.capacity, share=used)
     if others >= LEAST_OTHERS:
-        template = "{number} of them take {share:.0f} % of the CPU, other programs {others:.0f} %"
+        template = "{number} workers take {share:.0f} % of the CPU, other programs {others:.0f} %"
         text = Message(template, number=pool.capacity, share=used, others=others)
     return Bound("cpu", max(workers, pool.capacity), text)
 
@@ -244,5 +244,5 @@ def _by_reach(results: Sequence[StepResult], pool: WorkerPool) -> Bound:
     """No further than load was made: what more would do was not seen."""
     most = max(result.concurrency for result in results)
     page = WORKERS[pool.kind].takes_page
-    text = "{number} connections tested, plus the status page" if page else "{number} connections tested"
+    text = "{number} connections tested, plus 1 for the status page" if page else "{number} connections tested"
     return Bound("tested", most + page, Message(text, number=most))

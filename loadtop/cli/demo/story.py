@@ -25,7 +25,7 @@ class Phase:
 
 
 PHASES = (
-    Phase(LIGHT, 2, 18.0, Message("1/3 Light load: 2 connections, a cheap page. An idle machine has headroom.")),
+    Phase(LIGHT, 2, 18.0, Message("1/3 Light load: 2 connections, a cheap page. There is headroom.")),
     Phase(
         WAIT,
         2 * WORKERS,
@@ -36,7 +36,7 @@ PHASES = (
         BURN,
         3 * CORES,
         20.0,
-        Message("3/3 Full CPU: a page that computes keeps all cores of an idle machine busy."),
+        Message("3/3 Full CPU: a page that computes keeps all cores busy."),
     ),
 )
 STARTING = Message("Starting a private server.")

@@ -310,7 +310,7 @@ def _targets(options: Options) -> tuple[Target, ...]:
     if options.content_type is None:
         return tuple(targets)
     if all(target.body is None for target in targets):
-        raise UsageError("-T needs a body: add -p FILE, -u FILE, or a body in the lines of --urls")
+        raise UsageError("-T needs a body: add -p FILE or -u FILE, or a BODYFILE to the lines of the --urls file")
     header = ("Content-Type", options.content_type)
     check_header(*header)
     return tuple(
@@ -343,8 +343,8 @@ def _proxy(options: Options) -> Proxy | None:
         return None
     place = options.proxy
     if "@" in place:  # not repeated: it may hold a password
-        raise UsageError("-X takes HOST:PORT alone: give the proxy's user and password with -P USER:PASSWORD")
-    wrong = UsageError(f"-X '{place}' is not a proxy: write HOST:PORT, without http:// and path")
+        raise UsageError("-X takes only HOST:PORT: give the proxy's user and password with -P USER:PASSWORD")
+    wrong = UsageError(f"-X '{place}' is not a proxy: write HOST:PORT, without http:// or a path")
     if re.search(r"[/?#\s]", place):
         raise wrong
     try:
@@ -364,7 +364,7 @@ def _headers(options: Options) -> Headers:
         headers.append((name.strip(), value.strip()))
     for cookie in options.cookie:
         if "=" not in cookie:
-            raise UsageError("-C must be NAME=VALUE, or @FILE with that in a file")
+            raise UsageError("-C must be NAME=VALUE, or @FILE if the file contains NAME=VALUE")
     if options.cookie:
         headers.append(("Cookie", "; ".join(options.cookie)))
     if options.auth is not None:
@@ -443,7 +443,7 @@ def _check_numbers(plan: Plan, *, stepped: bool) -> None:
     if all(step.rate is None for step in plan.steps):
         most = max(step.concurrency or 0 for step in plan.steps)
         if plan.workers > most:
-            text = "--workers {workers} is more than the {connections} connection(s) to share. Lower it or raise -c."
+            text = "--workers {workers} is more than the number of connections ({connections}). Lower it or raise -c."
             raise PlanError(text, workers=plan.workers, connections=most)
 
 

@@ -139,7 +139,7 @@ class Parser(argparse.ArgumentParser):
         """Raise UsageError for words that are not understood."""
         place = next(filter(is_ssh_place, unknown), "")
         if place:
-            raise UsageError(f"{place}: name the machine to watch: --host NAME={place}")
+            raise UsageError(f"{place}: give the machine a name: --host NAME={place}")
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         name = word.partition("=")[0] if word.startswith("--") else word[:2]
         for group in GROUPS:

@@ -27,12 +27,12 @@ COMMANDS = {
         Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, and tell real changes from chance",
             "compare", ("compare before.loadtop after.loadtop",)),
         Command("watch", "watch [OPTIONS] [-- COMMAND ...]",
-            "watch hosts, without load or while a command runs", "run",
+            "watch hosts without load, or while a command runs", "run",
             ("watch --host web=ssh://web1 --host db=ssh://root@db1:2222", "watch -- ab -n 10000 -c 20 http://127.0.0.1/")),
         Command("experiment", "experiment [OPTIONS] PLAN.toml",
             "measure variants of a server under several loads", "experiment",
             ("experiment plan.toml", "experiment --check plan.toml")),
-        Command("demo", "demo [OPTIONS]", "start a server and load it, to show what loadtop does", "run",
+        Command("demo", "demo [OPTIONS]", "load-test its own server, to show what loadtop does", "run",
             ("demo", "demo --headless --fast")),
         Command("replay", "replay [OPTIONS] SESSION", "show a recording in the cockpit", "recordings",
             ("replay run.loadtop",)),
@@ -60,7 +60,7 @@ TOPICS = {
     "ab": "differences from ab",
     "generator": "how load is generated: models, steps, workers",
     "scripts": "exit codes, --fail-if, the JSON summary",
-    "plan": "the keys of the plan of `loadtop experiment`",
+    "plan": "the settings in a plan of `loadtop experiment`",
 }
 """Texts of ``docs``; ``pyproject.toml`` has those that wheels include."""
 
@@ -143,19 +143,19 @@ class Options:
         f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
         help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
-        f"stop after that time (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
+        f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
         commands=(*LOADS, "watch"),
-        help_for={"tune": f"stop the search after that time (default {TUNE_TOTAL_S:.0f})",
-            "watch": "stop after that time"})
+        help_for={"tune": f"stop the search after SECONDS (default {TUNE_TOTAL_S:.0f})",
+            "watch": "stop after SECONDS"})
     rate: float | None = LOAD.option("--rate", "R", "start R requests/s, however slow the server is (open model)",
         POSITIVE, own_plan=PLANS, refused=TUNE_CHOOSES)
     steps: str | None = LOAD.option("--steps", "1,2,4",
-        "run one step after another: connections, or requests/s with --rate", own_plan=("jmeter",),
+        "run steps of 1, 2, then 4 connections (requests/s with --rate)", own_plan=("jmeter",),
         refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
-        f"length of each step (default {DEFAULT_STEP_S:.0f}, or -n requests)", POSITIVE,
+        f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); or give -n", POSITIVE,
         help_for={"tune": f"minimum length of a step (default {TUNE_STEP_S:.0f})"})
-    warmup: float = LOAD.option("--warmup", "S", "leave the first seconds out of the statistics",
+    warmup: float = LOAD.option("--warmup", "S", "leave the first S seconds out of the statistics",
         types.number(least=0), default=0.0,
         refused={"tune": "it waits until each step is steady; leave the option out"})
     workers: int = LOAD.option("--workers", "N", "number of generator processes; `auto` adds processes on demand",
@@ -167,7 +167,7 @@ class Options:
     finer: int = TUNING.option("--finer", "N", "number of extra steps near the knee",
         types.number(whole=True, least=0), default=TUNE_REFINEMENTS)
     most_step_time: float | None = TUNING.option("--most-step-time", "S",
-        "maximum length of a step that does not become steady (default 4 times --step-time)", POSITIVE)
+        "maximum length of a step whose throughput stays unsteady (default 4 times --step-time)", POSITIVE)
 
     url_file: Path | None = _replaced("--urls", "FILE",
         "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path)
@@ -206,7 +206,7 @@ class Options:
     engine: str = ENGINE.option("--engine", "NAME", "what generates the load: builtin, locust or jmeter",
         default="builtin", choices=ENGINES)
     generators: list[tuple[str, str]] = ENGINE.option("--generator", "NAME=PLACE",
-        "generate the load on a machine: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
+        "machine that generates the load: NAME=ssh://[USER@]HOST[:PORT] or NAME=local; repeatable",
         types.generator, repeatable=True, refused={"builtin": ADD_ENGINE})
     user_plan: Path | None = ENGINE.option("--plan", "FILE",
         "run your own plan: FILE.py for locust, FILE.jmx for jmeter", Path, refused={"builtin": ADD_ENGINE})
@@ -223,12 +223,13 @@ class Options:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "set the speed of the network interfaces of a host, or of all hosts; repeatable",
+        "tell loadtop the link speed of a host, or of all hosts; repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
 
-    headless: bool = OUTPUT.option("--headless", "", "print a line per interval instead of the cockpit",
+    headless: bool = OUTPUT.option("--headless", "",
+        "print a line per interval instead of the full-screen display (cockpit)",
         commands=(*MEASURES, "replay", "experiment"),
         help_for={"experiment": "print the progress line by line instead of the cockpit"})
     quiet: bool = OUTPUT.option("-q --quiet", "", "do not print a line per interval",
@@ -246,9 +247,9 @@ class Options:
         "record to this file (default: a new one in the state directory)", output_file, conflict="record")
     no_record: bool = OUTPUT.option("--no-record", "", "do not record", conflict="record")
     fail_if: "list[Condition]" = OUTPUT.option("--fail-if", "EXPR",
-        "exit with 1 if this holds: 'p99>500ms'; repeatable", types.condition, repeatable=True)
+        "exit with 1 if this is true: 'p99>500ms'; repeatable", types.condition, repeatable=True)
     baseline: Path | None = OUTPUT.option("--baseline", "SESSION",
-        "recording for rules such as --fail-if 'p99>baseline+10%'", Path)
+        "recording to compare with in rules such as --fail-if 'p99>baseline+10%'", Path)
     junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as test cases in JUnit XML",
         output_file)
     hdr: Path | None = OUTPUT.option("--hdr", "FILE", "write response times as an HdrHistogram log", output_file,
@@ -273,7 +274,8 @@ class Options:
     fast: bool = OPTIONS.option("--fast", "", "take 20 s instead of a minute", commands=("demo",))
     out: Path | None = OPTIONS.option("--out", "DIR",
         "directory of the results (default: PLAN.results beside the plan)", Path, commands=("experiment",))
-    again: bool = OPTIONS.option("--again", "", "measure everything again, not only missing cells",
+    again: bool = OPTIONS.option("--again", "",
+        "measure every cell (variant, load, repeat) again, not only missing ones",
         commands=("experiment",), conflict="experiment")
     check: bool = OPTIONS.option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment")
     table: bool = OPTIONS.option("--table", "", "only print the table of the results so far",
@@ -284,10 +286,12 @@ class Options:
     margin: float = OPTIONS.option("--margin", "PERCENT", "ignore smaller differences", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
-    csv: Path | None = OPTIONS.option("--csv", "DIR", "write a CSV file for each table", Path, commands=("export",))
-    jsonl: str | None = OPTIONS.option("--jsonl", "FILE", "write a JSON line for each row (- for standard output)",
+    csv: Path | None = OPTIONS.option("--csv", "DIR",
+        "write each table of the recording as a CSV file", Path, commands=("export",))
+    jsonl: str | None = OPTIONS.option("--jsonl", "FILE",
+        "write each row of the recording as a JSON line (- for standard output)",
         commands=("export",))
-    sqlite: Path | None = OPTIONS.option("--sqlite", "FILE", "write a new SQLite database with these tables",
+    sqlite: Path | None = OPTIONS.option("--sqlite", "FILE", "write the recording's tables to a new SQLite database",
         output_file, commands=("export",))
     sar: bool = OPTIONS.option("--sar", "", "print in the format of sar -u -P ALL -W -S -q -n DEV",
         commands=("export",))
@@ -307,7 +311,7 @@ class Options:
     lang: str | None = EVERYWHERE.option("--lang", "|".join(LANGUAGES), "language (default: that of the locale)",
         choices=LANGUAGES)
     theme: str | None = EVERYWHERE.option("--theme", "NAME",
-        "colours: terminal (its own 16), dark, light, safe (for the colour-blind)", choices=THEMES)
+        "colours: terminal (the terminal's own 16), dark, light, safe (for the colour-blind)", choices=THEMES)
     ascii: bool = EVERYWHERE.option("--ascii", "", "draw with ASCII only")
     EVERYWHERE.option("-h --help", "", "show this help and exit")
     EVERYWHERE.option("-V --version", "", "show the version and exit", commands=("run",))

@@ -125,8 +125,8 @@ class JmeterProcess(EngineProcess):
         elif "remote engines could not be configured" in line:
             advice = Message(
                 "JMeter expects its keys in rmi_keystore.jks in the current directory, or in "
-                "server.rmi.ssl.keystore.file of its user.properties. Servers without keys need "
-                "server.rmi.ssl.disable=true here and there."
+                "server.rmi.ssl.keystore.file of its user.properties. Without keys, set "
+                "server.rmi.ssl.disable=true on this machine and on the servers."
             )
         else:
             return verbatim(line) if line else None
@@ -156,7 +156,7 @@ class RemoteServers:
     def lost(self) -> Message | None:
         """Which servers are lost and why, if any are."""
         lost = [
-            Message("jmeter-server {server} is lost: {reason}", server=server, reason=reason)
+            Message("lost the connection to jmeter-server {server}: {reason}", server=server, reason=reason)
             for server, reason in self._lost.items()
         ]
         return listed(lost) if lost else None

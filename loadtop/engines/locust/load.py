@@ -151,7 +151,7 @@ class LocustLoad(EngineLoad):
                 return True
             if time.monotonic() > timeout_at:
                 raise EngineError(
-                    "only {ready} of {wanted} locust workers were ready within {seconds:.0f} s",
+                    "only {ready} of {wanted} Locust workers were ready within {seconds:.0f} s",
                     ready=ready,
                     wanted=wanted,
                     seconds=READY_S,

@@ -55,7 +55,7 @@ async def ask_master(directory: Path | None, order: str = "", timeout_s: float =
     """Return the answer of the master that runs in ``directory``: its status, or that of an order: ``/start/USERS``,
     ``/reset`` or ``/stop``. Raises EngineError if it does not answer, or does not run yet (``None``)."""
     if directory is None:
-        raise EngineError("locust's master does not answer: {reason}", reason=Message("it has not started yet"))
+        raise EngineError("Locust's master does not respond: {reason}", reason=Message("it has not started yet"))
     await asyncio.to_thread(importlib.import_module, "aiohttp")  # which takes a while
     import aiohttp
 
@@ -69,7 +69,7 @@ async def ask_master(directory: Path | None, order: str = "", timeout_s: float =
             return await response.read()
     except (OSError, aiohttp.ClientError) as error:
         reason = getattr(error, "strerror", None) or str(error) or "timed out"
-        raise EngineError("locust's master does not answer: {reason}", reason=reason) from None
+        raise EngineError("Locust's master does not respond: {reason}", reason=reason) from None
 
 
 class Workers:

@@ -3,5 +3,8 @@
 from loadtop.servers import StatusOption
 
 OPTION = StatusOption(
-    "apache", "Apache's status page (mod_status), fetched by its host", "http://HOST/server-status", r"https?://.+"
+    "apache",
+    "Apache's status page (mod_status), requested on the watched host itself",
+    "http://HOST/server-status",
+    r"https?://.+",
 )

@@ -56,8 +56,8 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         held=queue > QUEUE,
         evidence=(("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),),
         advice=Message(
-            "Raise MaxRequestWorkers as far as memory allows: the status page does not answer, and connections wait "
-            "to be accepted."
+            "Raise MaxRequestWorkers as far as memory allows: the status page does not "
+            "respond, and connections wait to be accepted."
         ),
         confidence=agreement(False, True),
     )
@@ -102,9 +102,11 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
     kept = page.keepalive
     shorter = Message(
-        "Or shorten KeepAliveTimeout: {slots} workers only hold an idle keep-alive connection.", slots=kept
+        "Or shorten KeepAliveTimeout: {slots} workers do nothing but hold an idle keep-alive connection.", slots=kept
     )
-    room = room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Make sure that memory suffices.")
+    room = (
+        room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Make sure that there is enough memory.")
+    )
     return sentences(more, shorter if kept > capacity / 2 else None, room)
 
 
@@ -236,7 +238,7 @@ def _lacks(pages: tuple[ApacheStatus, ...], sample: HostSample) -> Lack:
     if any(page.listen_backlog is None for page in pages):
         unknown.append("ListenBacklog")
     if unknown:
-        reason = Message("{names} unknown: cannot read its configuration", names=listed(unknown))
+        reason = Message("{names}: unknown, because the configuration cannot be read", names=listed(unknown))
         return Lack(reason, Cause.ROOT)
     # The kernel cuts a ListenBacklog to net.core.somaxconn (listen(2)).
     limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
@@ -323,7 +325,7 @@ APACHE = Kind(
             "slots",
             (
                 ChartLine("apache.all_busy", "busy", "b", _slots(lambda page: page.busy)),
-                ChartLine("apache.all_keepalive", "of these keep-alive", "e", _slots(lambda page: page.keepalive)),
+                ChartLine("apache.all_keepalive", "of these, keep-alive", "e", _slots(lambda page: page.keepalive)),
                 ChartLine("apache.all_slots", "slots", "d", _slots(lambda page: page.capacity), dashed=True),
             ),
         ),

@@ -16,7 +16,7 @@ _POOLS = Pools(
     GunicornPool,
     configuration="workers = {workers}\nthreads = {threads}",
     enable="",
-    apply="Reload gunicorn (SIGHUP) for it to take effect.",
+    apply="Reload gunicorn (SIGHUP) for the change to take effect.",
 )
 _sum = partial(summed, NAME, GunicornPool)
 

@@ -70,7 +70,9 @@ def _advice(line: HaproxyProxy, servers: Sequence[HaproxyProxy], busy: int, slot
         slots=slots,
     )
     wanted = -(-(busy + queue) // max(1, len(servers)))
-    more = Message("Raise maxconn to about {wanted} per server if they can handle it, or add servers.", wanted=wanted)
+    more = Message(
+        "Raise maxconn to about {wanted} per server if the servers can handle it, or add servers.", wanted=wanted
+    )
     return sentences(more, waiting, taken)
 
 
@@ -129,7 +131,7 @@ def _demands(_: Measured, host: HostView, __: bool) -> dict[str, Use]:
 def _seen(lines: tuple[HaproxyProxy, ...]) -> Message:
     backends = [line.proxy for line in lines if line.is_backend]
     names = listed(backends or [Message("none")])
-    return Message("{number} lines; backends {names}", number=len(lines), names=names)
+    return Message("{number} rows of statistics; backends {names}", number=len(lines), names=names)
 
 
 def _rows(host: Json) -> list[str]:

@@ -69,7 +69,7 @@ def _advice(measured: Measured, status: NginxStatus, lost: float | None) -> Mess
         "nginx has no free worker connection ({n} worker processes with {connections} each).",
         connections=connections,
     )
-    two = Message("A proxied request needs two.") if status.proxies else None
+    two = Message("A proxied request needs two connections.") if status.proxies else None
     load = measured.load
     in_flight = 0 if load is None else max(load.in_flight or 0, load.concurrency or 0)
     more = Message(

@@ -70,8 +70,8 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
             "All {total} running children of the php-fpm pool {pool} are busy.", total=pool.total, pool=pool.pool
         )
         slow = Message(
-            "Raise pm.start_servers and pm.min_spare_servers, or set pm = static: the pool grows too slowly to its "
-            "limit of {most}.",
+            "Raise pm.start_servers and pm.min_spare_servers, or set pm = static: the pool "
+            "grows too slowly towards its limit of {most}.",
             most=most,
         )
         return sentences(slow, started, queue)
@@ -104,7 +104,7 @@ FPM_WORKERS = Verdict(
         "fpm.full_pct": "children busy",
         "fpm.active": "busy children",
         "fpm.listen_queue": "pool queue",
-        "fpm.silent_s": "status page silent for",
+        "fpm.silent_s": "status page without a response for",
         "fpm.callers": "requests waiting for a child",
     },
 )
@@ -166,7 +166,7 @@ def _lacks(pools: tuple[FpmPool, ...], _: HostSample) -> Lack:
     unknown = [pool.pool for pool in pools if pool.max_children is None]
     if not unknown:
         return Lack()
-    reason = Message("pm.max_children of {names} unknown: cannot read its configuration", names=listed(unknown))
+    reason = Message("pm.max_children of {names} is unknown: cannot read the configuration", names=listed(unknown))
     return Lack(reason, Cause.ROOT)
 
 
@@ -217,6 +217,6 @@ PHP_FPM = Kind(
         configuration=_configuration,
         takes_page=False,
         enable="Enable pm.status_path and set its URL with --fpm.",
-        apply="Reload php-fpm for it to take effect.",
+        apply="Reload php-fpm for the change to take effect.",
     ),
 )

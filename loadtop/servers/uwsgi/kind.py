@@ -16,7 +16,7 @@ _POOLS = Pools(
     UwsgiStatus,
     configuration="[uwsgi]\nprocesses = {workers}\nthreads = {threads}",
     enable="Enable uWSGI's stats server and set its address with --uwsgi.",
-    apply="Restart uWSGI for it to take effect.",
+    apply="Restart uWSGI for the change to take effect.",
 )
 _sum = partial(summed, NAME, UwsgiStatus)
 

@@ -100,7 +100,7 @@ def test_limits_are_reported_with_the_loads_at_which_they_held(run: Run) -> None
     assert figures["verdict"]["bottleneck"] == "none"
     assert figures["limits"] == [{"bottleneck": "cpu", "host": "web1", "held_s": 7.0, "load": "c=20"}]
     head, limits, *_ = run.report().splitlines()
-    assert head == "The CPU is the limit on web1 at 20 connections (held 7 s of 29 s)  [cpu]"
+    assert head == "The CPU is the limit on web1 at 20 connections (for 7 s of 29 s)  [cpu]"
     assert limits == "  CPU on web1 at 20 connections, for 7 s; none at 8 connections"
     assert "Next limit" not in run.report()
     (table,) = [each for each in tables(run.result()) if each.title == "Limits"]
@@ -118,7 +118,7 @@ def test_the_report_begins_with_the_limit_of_the_highest_load_not_with_the_one_t
         ("cpu", "c=40"),
         ("apache-workers", "c=12"),
     ]
-    assert run.report().splitlines()[0].endswith("at 40 connections (held 8 s of 48 s)  [cpu]")
+    assert run.report().splitlines()[0].endswith("at 40 connections (for 8 s of 48 s)  [cpu]")
     assert "; none at 4 connections" in " ".join(run.report().split())
 
 
@@ -133,7 +133,7 @@ def test_without_a_limit_the_loads_are_reported(run: Run) -> None:
     for step, concurrency in enumerate((1, 2, 4)):
         run.go(5, load={"concurrency": concurrency, "step": step + 1, "steps": 3})
     assert run.json()["limits"] == []
-    assert run.report().startswith("No limit was reached (held ")
+    assert run.report().startswith("No limit was reached (for ")
     assert "\n  none at 1, 2 and 4 connections\n" in run.report()
 
 
@@ -151,7 +151,7 @@ def test_a_machine_that_is_watched_without_load_has_limits(watch: Run) -> None:
     watch.go(8, **FULL)
     (limit,) = watch.json()["limits"]
     assert (limit["bottleneck"], limit["load"]) == ("cpu", None)
-    assert watch.report().startswith("The CPU is the limit on web1 (held 7 s of 7 s)  [cpu]\n")
+    assert watch.report().startswith("The CPU is the limit on web1 (for 7 s of 7 s)  [cpu]\n")
 
 
 def test_a_host_that_is_only_watched_gets_no_advice_about_load(watch: Run) -> None:
@@ -335,6 +335,12 @@ def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
     assert "(Connect: 3, Receive: 0, Length: -, Exceptions: 0)" in ab_report(run.result())
     run.go(1, load={"engine": "wrk", "failures": model.Failures(length=None)})
     assert run.json()["load"]["failures"] == {**dict.fromkeys(classes, 0), "length": None, "unclassified": 0}
+
+
+def test_percentiles_need_two_requests_as_with_ab(run: Run) -> None:
+    for requests, expected in ((1, False), (2, True)):
+        run.go(1, load={"requests": requests})
+        assert ("Percentage of the requests" in ab_report(run.result())) is expected
 
 
 def test_a_server_that_an_engine_does_not_show(run: Run) -> None:

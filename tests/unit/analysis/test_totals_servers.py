@@ -191,8 +191,8 @@ def test_the_mean_time_reported_by_apache(accesses: float | None, duration: floa
     ("settings", "limit", "said"),
     [
         ([{"listen_backlog": 511}], 511, ""),
-        ([{"max_request_workers": None}, {"server_limit": 2}], 511, "MaxRequestWorkers unknown"),
-        ([{"listen_backlog": None}, {"server_limit": 2}], 511, "ListenBacklog unknown"),
+        ([{"max_request_workers": None}, {"server_limit": 2}], 511, "MaxRequestWorkers: unknown"),
+        ([{"listen_backlog": None}, {"server_limit": 2}], 511, "ListenBacklog: unknown"),
         ([{"listen_backlog": 512}], 511, "its ListenBacklog of 512 is cut to 511"),
         ([{"url": "https://x/", "listen_backlog": 512}], 511, ""),  # of another port
         ([{"url": "https://x/", "listen_backlog": 512}], 100, "its ListenBacklog of 512 is cut to 100"),
@@ -212,7 +212,7 @@ def test_reports_on_a_pool(watch: Run) -> None:
         "php-fpm www manager": "static", "php-fpm www max_children": "5", "php-fpm b manager": "static",
     }  # fmt: skip
     sample = known(watch.see(fpm=(POOL, unknown)).measured.hosts[0].sample)
-    assert str(PHP_FPM.lacks((POOL, unknown), sample).reason).startswith("pm.max_children of b unknown:")
+    assert str(PHP_FPM.lacks((POOL, unknown), sample).reason).startswith("pm.max_children of b is unknown:")
     assert PHP_FPM.lacks((POOL,), sample).reason == ""
     readings = tuple(ServerRates(pool, {}) for pool in (replace(POOL, listen_queue=3, silent_s=1.0), unknown, SILENT))
     assert PHP_FPM.brief(readings) == " www 2/5 queue 3 b 0 www silent/5 queue 9"

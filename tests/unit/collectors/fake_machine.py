@@ -22,7 +22,7 @@ class FakeFiles:
         return {file.path: self._text(file.path) for file in files}
 
     def _text(self, path: str) -> str | Missing:
-        if not path.endswith("/"):
+        if not path.endswith("/") or path in self.files:
             return self.files.get(path, Missing("no such file"))
         inside = {f"{path}{name[len(path) :].split('/')[0]}" for name in self.files if name.startswith(path)}
         return "".join(f"{name}\n" for name in inside) or Missing("no such file")
@@ -94,7 +94,7 @@ class FakeMachine(FakeFiles):
         await asyncio.sleep(self.page_takes_s)
         answer = self.pages.get(url)
         if answer is None:
-            raise FetchError(verbatim("connection refused: nothing listens there"))
+            raise FetchError(verbatim("connection refused: nothing is listening there"))
         code, text = (answer, "") if isinstance(answer, int) else (200, answer)
         return Page(url, code, text, self.page_takes_s)
 

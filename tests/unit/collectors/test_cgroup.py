@@ -187,7 +187,7 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     assert (group.path, group.cpu_quota_us) == ("/other", 10000)
     transport.files["/proc/10/cgroup"] = "0::/../elsewhere\n"
     await machine.sample()
-    assert "not mounted here" in reason(await machine.sample())
+    assert "not mounted on this host" in reason(await machine.sample())
     transport.processes = {}
     await machine.sample()
     assert reason(await machine.sample()) == "no web server found"

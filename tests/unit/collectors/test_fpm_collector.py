@@ -71,7 +71,7 @@ class Machine(FakeFiles):
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002
         self.asked.append(url)
         if url not in self.pages:
-            raise FetchError(verbatim("connection refused: nothing listens there"))
+            raise FetchError(verbatim("connection refused: nothing is listening there"))
         return Page(url, 200, self.pages[url], 0.001)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
@@ -144,7 +144,7 @@ def test_a_configuration_that_may_not_be_read_is_named() -> None:
     pools, outcome = after(machine)
     assert pools == ()
     assert str(outcome.reason) == (
-        f"php-fpm runs here, but its pools are unknown ({CONF}: not permitted). Name its status page with --fpm URL."
+        f"php-fpm is running, but its pools are unknown ({CONF}: not permitted). Set its status page with --fpm URL."
     )
 
 
@@ -244,7 +244,7 @@ def test_a_page_that_appears_is_followed() -> None:
         async def fetch(self, url: str, timeout_s: float) -> Page:
             if self.asked.count(url) < 1:
                 self.asked.append(url)
-                raise FetchError(verbatim("connection refused: nothing listens there"))
+                raise FetchError(verbatim("connection refused: nothing is listening there"))
             return await super().fetch(url, timeout_s)
 
     later = Later()

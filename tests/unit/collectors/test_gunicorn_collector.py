@@ -1,5 +1,6 @@
 """How the workers of a gunicorn are counted, and where its settings are found."""
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -9,11 +10,13 @@ from collectors.errors import FetchError
 from collectors.gunicorn.collector import GunicornCollector, Settings, settings_of
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import STREAMS
-from collectors.machine import Machine
+from collectors.machine import Endpoint, Machine, Member
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
-from loadtop.servers.gunicorn.record import GunicornPool
+from loadtop.model import Listener, Process
+from loadtop.servers.gunicorn.record import GROUP, GunicornPool
 from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine
+from tests.unit.collectors.instant import instantly
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ROW = "   0: 0100007F:{port} 0100007F:D6A2 {state} 00000000:00000000 00:00000000 00000000  1000        0 {inode} 1\n"
@@ -44,11 +47,42 @@ async def test_a_garbled_table() -> None:
         await counted("127.0.0.1:8000", {sockets.OPEN_TABLES[0].path: "x\n"})
 
 
+@instantly
+async def test_its_workers_are_those_of_its_group_that_it_started() -> None:
+    machine = FakeMachine()
+    machine.httpd = {7: (Endpoint("127.0.0.1", 8000),), 19: (Endpoint("127.0.0.1", 8001),), 30: ()}
+    machine.files["/proc/7/cmdline"] = "python3\0/usr/bin/gunicorn\0--threads\x002\0app"
+    machine.files["/proc/30/cmdline"] = "python3\0/usr/bin/gunicorn\0-b\0:8002\0app"
+    machine.files |= {"/proc/self/ns/": "net:[1]\n", "/proc/7/ns/": "net:[1]\n", "/proc/19/ns/": "net:[2]\n"}
+    accepted = [ROW.format(port=port, state="01", inode=5 + number) for number, port in enumerate(["1F40"] * 6)]
+    machine.files[sockets.OPEN_TABLES[0].path] = HEAD + "".join(accepted)
+    machine.listeners = (Listener(8000, 3),)
+    master = Member(7, "gunicorn", GROUP)
+    machine.members = {pid: [Member(pid, "gunicorn", GROUP), master] for pid in (7, 8, 9, 21)}
+    groups = {7: GROUP, 8: GROUP, 9: GROUP, 20: GROUP, 21: "others"}
+    rows = tuple(Process(pid, "gunicorn", group, "S", 1, 0, 0, 0) for pid, group in groups.items())
+    collector = collector_of(machine)
+    found = await collector.candidates((7, 19, 30))
+    assert [addresses for addresses, _ in found] == [("127.0.0.1:8000",), (), ("127.0.0.1:8002",)]
+    assert [otherwise is None for _, otherwise in found] == [True, False, True]
+    await collector.search_pages((7,))
+    collector.ask()
+    sample = replace(await machine.sample(), processes=rows)
+    pool = replace(collector.read(sample, 0.0)[0][0], at=None)
+    expected = GunicornPool("127.0.0.1:8000", 2, 2, 4, 3, "gthread", 6)
+    assert (pool, pool.queued) == (expected, 5)
+    await collector.close()
+
+
+def collector_of(machine: FakeMachine) -> GunicornCollector:
+    known = cast("Machine", machine)
+    return GunicornCollector(known, (), UnderTest(known, KINDS, ()))
+
+
 async def counted(address: str, files: dict[str, str]) -> int | None:
     machine = FakeMachine()
     machine.files |= files
-    known = cast("Machine", machine)
-    collector = GunicornCollector(known, (), UnderTest(known, KINDS, ()))
+    collector = collector_of(machine)
     (pool,) = collector.records(await collector.fetch(address, 1.0), 5.0)
     assert (pool.address, pool.at) == (address, 5.0)
     return pool.connections

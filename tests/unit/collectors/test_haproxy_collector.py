@@ -40,7 +40,7 @@ def collector_of(machine: FakeMachine) -> HaproxyCollector:
 @pytest.mark.parametrize(
     ("config", "said", "cause"),
     [
-        (CONFIG, f"section `global` of {LAYOUT}, and reload it", None),
+        (CONFIG, f"`global` section of {LAYOUT}, and reload HAProxy", None),
         (None, f"cannot read its configuration ({LAYOUT}: no such file)", Cause.ROOT),
         (Missing("not permitted"), f"cannot read its configuration ({LAYOUT}: not permitted)", Cause.ROOT),
     ],

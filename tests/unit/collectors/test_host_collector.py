@@ -178,7 +178,7 @@ async def test_looking_continues_now_and_then_until_a_server_is_there(machine: F
     async with watching(machine, target_urls=["http://web1/"]) as host:
         await asyncio.sleep(12.5)
         assert 2 <= len(machine.fetched) <= 4
-        assert apache_of(host) == (State.FAILED, f"{URL}: connection refused: nothing listens there")
+        assert apache_of(host) == (State.FAILED, f"{URL}: connection refused: nothing is listening there")
         machine.pages[URL] = PAGE
         await asyncio.sleep(8.0)
         assert apache_of(host) == (State.OK, "")

@@ -110,6 +110,6 @@ async def test_a_page_is_completed_from_the_configuration(configuration: str, pr
     (status,) = known_to_be(collector.collect(sample, 0.0)[0])
     assert (status.worker_processes, status.worker_connections, status.proxies) == (processes, 64, proxies)
     assert collector.lacks(status) is None
-    assert "worker_connections unknown" in str(collector.lacks(replace(status, worker_connections=None)))
+    assert "worker_connections is unknown" in str(collector.lacks(replace(status, worker_connections=None)))
     assert next(iter(collector.status_paths())) == "/up"
     await collector.close()

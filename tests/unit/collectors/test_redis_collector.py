@@ -116,7 +116,7 @@ def test_too_many_clients_are_a_reading() -> None:
     [
         ("NOAUTH Authentication required.", PASSWORD, FIX_PASSWORD),
         ("WRONGPASS invalid username-password pair or user is disabled.", PASSWORD, FIX_PASSWORD),
-        ("NOPERM this user has no permissions to run the 'info' command", "may not run INFO", FIX),
+        ("NOPERM this user has no permissions to run the 'info' command", "not allowed to run INFO", FIX),
         ("BUSY Redis is busy running a script.", "over 5 s", ""),
         ("DENIED Redis is running in protected mode", "protected mode", ""),
     ],

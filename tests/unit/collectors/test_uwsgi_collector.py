@@ -3,16 +3,22 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from collectors.config_files import View
 from collectors.errors import AbsentError, ParseError
-from collectors.machine import Page
-from collectors.uwsgi.collector import parse, parse_page
+from collectors.machine import Machine, Page
+from collectors.servers import KINDS
+from collectors.under_test import UnderTest
+from collectors.uwsgi.collector import UwsgiCollector, parse, parse_page
 from collectors.uwsgi.configuration import stats_servers
+from loadtop.model import Listener
 from loadtop.servers.uwsgi.record import UwsgiStatus
-from tests.unit.collectors.fake_machine import FakeFiles
+from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine
+from tests.unit.collectors.instant import instantly
+from tests.unit.known import known as known_to_be
 
 Status = Callable[[str], str]
 ADDRESS = "127.0.0.1:9191"
@@ -91,3 +97,23 @@ FILES = {
 async def test_where_its_stats_servers_are(words: str, found: list[tuple[str, ...]]) -> None:
     view = View(FakeFiles(FILES), command=("uwsgi", *words.split()))
     assert await stats_servers(view, 7) == found
+
+
+@instantly
+async def test_its_queue_is_the_kernels() -> None:
+    machine = FakeMachine()
+    machine.files |= {"/proc/self/ns/": "net:[1]\n", "/proc/7/ns/": "net:[1]\n", "/proc/8/ns/": "net:[2]\n"}
+    machine.files["/proc/7/cmdline"] = machine.files["/proc/8/cmdline"] = f"uwsgi\0--stats\0{ADDRESS}"
+    sockets = [{"name": f"127.0.0.1:{port}"} for port in (80, 81, 82)]
+    machine.answers[ADDRESS] = json.dumps({"workers": [{"cores": [{}] * 3}, {}], "sockets": sockets}).encode()
+    machine.listeners = (Listener(80, 2), Listener(81, 3))
+    known = cast("Machine", machine)
+    collector = UwsgiCollector(known, (), UnderTest(known, KINDS, ()))
+    found = await collector.candidates((7, 8))
+    assert [addresses for addresses, _ in found] == [(ADDRESS,), ()]
+    assert "no stats server" in str(known_to_be(found[1][1]).message)
+    await collector.search_pages((7,))
+    collector.ask()
+    (status,), _, seconds = collector.read(await machine.sample(), 0.0)
+    assert (status.listen_queue, status.threads, seconds < 60) == (5, 2, True)
+    await collector.close()

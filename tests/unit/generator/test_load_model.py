@@ -33,6 +33,12 @@ def test_answers_have_their_turn_also_where_arrivals_never_catch_up() -> None:
 
 
 @pytest.mark.usefixtures("slow_clock")
+def test_the_first_arrival_is_overdue_when_its_time_has_come() -> None:
+    model = overloaded(Mock(), left=1000)  # due after 0.1 ms, and every 0.01 ms from then on
+    assert [model.overdue(at) for at in (99_999, 100_000, 109_999, 110_000)] == [0, 1, 1, 2]
+
+
+@pytest.mark.usefixtures("slow_clock")
 def test_what_is_left_ends_it() -> None:
     connections = Mock(results=Mock(counters=Counters()))
     model = overloaded(connections, left=MAX_BURST + 10)

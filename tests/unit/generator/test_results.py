@@ -14,6 +14,7 @@ from tests.unit.known import known
 
 MS = 1_000_000
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+CHOICES = b"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 5\r\n\r\nhello"
 GONE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nno!"
 
 
@@ -95,3 +96,15 @@ def test_counters_are_of_what_went_over_the_wire(monkeypatch: pytest.MonkeyPatch
     )  # fmt: skip
     assert made.results.counters.failures.total() == 1, "a body of another length than the first good one"
     assert str(made.results.message or "") == ""
+
+
+def test_only_statuses_from_200_to_299_are_2xx(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Requests(monkeypatch)
+    made.connect(began_ms=0, ended_ms=1)
+    made.receive(2, CHOICES)
+    assert "300" in str(made.results.message)
+    made.receive(3, CHOICES[:-3])
+    made.receive(4, CHOICES[-3:])
+    made.receive(5, OK)
+    made.results.count_hits()
+    assert (made.results.counters.requests, made.results.counters.non_2xx) == (3, 2)

@@ -69,6 +69,6 @@ def test_a_recording_of_which_nothing_can_be_read_says_so(tmp_path: Path, capsys
         assert main(words) == 4
         said = capsys.readouterr()
         (line,) = said.err.splitlines()
-        assert "no interval of it can be read" in line
+        assert "none of its intervals can be read" in line
         assert not said.out
     assert [each.name for each in tmp_path.iterdir()] == ["damaged.loadtop"]

@@ -157,7 +157,7 @@ def test_frames_that_are_a_bomb_are_one_line(path: Path, message: bytes, capsys:
     code, said = report(path, capsys)
     assert code == 4
     (line,) = said.splitlines()
-    assert "no interval of it can be read" in line
+    assert "none of its intervals can be read" in line
 
 
 def test_very_many_machines_are_refused(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

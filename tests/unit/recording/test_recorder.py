@@ -263,7 +263,7 @@ def test_the_list_shows_the_limit_under_load(tmp_path: Path) -> None:
 
     def shown(snapshot: Snapshot, number: int) -> Snapshot:
         state = LoadState.WARMUP if number < 25 else LoadState.RUNNING if number < 65 else LoadState.DONE
-        name = "cpu" if state is LoadState.RUNNING else "none"
+        name = "cpu" if state is LoadState.RUNNING else "errors" if number == 65 else "none"
         frame = snapshot.measured.frame
         load = None if frame.load is None else replace(frame.load, state=state)
         found = Finding(name, None, 0.0, 1.0, 1.0, (), Message("Advice."))
@@ -271,6 +271,9 @@ def test_the_list_shows_the_limit_under_load(tmp_path: Path) -> None:
 
     record(tmp_path / "a.loadtop", [shown(snapshot, number) for number, snapshot in enumerate(moments(110))])
     assert [each.verdict for each in recordings(tmp_path)] == ["cpu"]
+    with Session(tmp_path / "a.loadtop") as session:
+        last_loaded = [each.bottleneck for each in session.verdicts() if each.loaded][-1]
+    assert last_loaded == "errors", "the interval in which the load ended"
 
 
 @pytest.mark.parametrize("step", [1 << 63, -(1 << 70), 1 << 200])

@@ -16,7 +16,7 @@ from loadtop.i18n import figure, verbatim
 from loadtop.model import Latencies, Profile
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.reports.chart import Axis, Chart, Ink, drawn
+from loadtop.reports.chart import LEFT, RIGHT, Axis, Chart, Ink, drawn
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown, tables
 from tests.unit.known import known
@@ -91,6 +91,11 @@ def test_page_is_whole_and_alone(result: RunResult) -> None:
     assert not {"img", "link", "iframe", "object"} & set(page.seen)
     assert not [name for name, _ in page.attributes if name in ("src", "href") or name.startswith("on")]
     assert "default-src 'none'" in text
+
+
+def test_an_axis_is_as_wide_as_the_chart() -> None:
+    assert [Axis((), 10.0).x(at) for at in (0.0, 5.0, 10.0)] == [LEFT, (LEFT + RIGHT) / 2, RIGHT]
+    assert Axis((), 0.0).x(0.0) == LEFT
 
 
 def test_page_holds_what_was_measured(result: RunResult) -> None:
@@ -194,11 +199,11 @@ def test_the_parts_of_the_time_of_a_request_are_areas_with_their_names(snapshots
     page = html(totals.result())
     Page().feed(page)
     assert HOSTILE not in page
-    (figure,) = re.findall(r"<figure><figcaption><b>Where the time of a request goes, ms.*?</figure>", page)
+    (figure,) = re.findall(r"<figure><figcaption><b>Where the response time goes, ms.*?</figure>", page)
     keys = re.findall(r'class="key"[^>]*>(.*?) <output', figure)
     assert (keys[0][:9], keys[-2:], len(keys)) == ("calls to ", ["other parts", "unexplained"], 7)
     assert figure.count('class="area"') == 7
-    assert re.search('aria-label="Where the time of a request goes, ms: calls to .*:3306 21 ms, .*on CPU', figure)
+    assert re.search('aria-label="Where the response time goes, ms: calls to .*:3306 21 ms, .*on CPU', figure)
     assert "10.0.0.5:3306</text>" in figure
 
 

@@ -128,7 +128,7 @@ class TestMemory:
         found = size(results, KNEE, None)
         assert bounds(found)["memory"] == fits
         text = reason(found, "memory")
-        assert f"7.8 MB each (PSS); 90 % of {room / 1024:.0f} MB" in text
+        assert f"7.8 MB each (PSS), to fill 90 % of {room / 1024:.0f} MB" in text
         beyond = [each for each in swapping if each > max(calm)]
         assert ("measured" in text) is bool(beyond)
         assert not beyond or f"no swapping at {max(calm)}, swapping at {min(beyond)}" in text
@@ -197,7 +197,7 @@ class TestAFullPool:
         assert bounds(found)["tested"] == 65
         share = f"{(used or 0.0) - others:.0f} %"
         said = f"take {share} of the CPU, other programs 70 %" if others else f"make the CPU {share} busy"
-        assert workers is None or reason(found, "cpu") == f"40 of them {said}"
+        assert workers is None or reason(found, "cpu") == f"40 workers {said}"
 
     def test_the_fullest_of_several_is_meant(self, a_result: Result, a_pool: APool) -> None:
         rows = (("a", 5, 10, 1), ("b", 6, 10, 20), ("c", 4, None, 5), ("d", 1, None, 0))

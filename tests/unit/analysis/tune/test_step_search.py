@@ -47,6 +47,11 @@ def test_a_cliff_is_closed_in_on(a_result: Result) -> None:
     assert str(search.reason) == "the server swaps at 16 connections"
 
 
+def test_a_fall_of_throughput_ends_the_search(a_result: Result) -> None:
+    _, search = searched(lambda n: a_result(n, 100.0 if n < 4 else 79.0))
+    assert str(search.reason) == "throughput is far below its best at 4 connections"
+
+
 def test_failing_ends_the_search(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 10.0 * n, failed=90 * n if n > 20 else 0))
     assert max(result.concurrency for result in results) == 32
@@ -64,7 +69,7 @@ def test_a_server_that_only_fails_has_no_knee(a_result: Result) -> None:
 def test_the_bounds_are_kept(a_result: Result) -> None:
     results, search = searched(lambda n: a_result(n, 10.0 * n), StepSearch(first=3, most=20, finer=0))
     assert [result.concurrency for result in results] == [3, 6, 12, 20, 20]
-    assert str(search.reason) == "the maximum of 20 connections is reached (raise it with -c)"
+    assert str(search.reason) == "the maximum of 20 connections was reached (raise it with -c)"
     knee = known(find_knee(results))
     assert not knee.bounded
 

@@ -98,7 +98,7 @@ def test_the_time_is_kept(stage: Callable[..., Stage]) -> None:
     play = stage(slots=1000, total_s=20.0)
     play.run()
     assert play.number <= 23
-    assert str(play.controller.reason).startswith("the time limit is reached (20 s")
+    assert str(play.controller.reason).startswith("the time limit was reached (20 s")
 
 
 def test_a_load_turned_by_hand_ends_too(stage: Callable[..., Stage]) -> None:
