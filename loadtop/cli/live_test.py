@@ -164,10 +164,10 @@ class LiveTest:
         return self.totals.result()
 
     def check_reached(self, result: "RunResult", figures: dict[str, Any]) -> None:
-        """Raise UnreachableError if the load never had a connection to its server, and no limit of the generator is the
-        reason. Nothing is kept then but the files that scripts read."""
+        """Raise UnreachableError if the load never had a connection to its server, unless the generator lacked ports or
+        files. Nothing is kept then but the files that scripts read."""
         load = result.last_load
-        if self._program is not None or load is None or not load.is_unreachable or result.is_limited_by_generator:
+        if self._program is not None or load is None or not load.is_unreachable or result.was_prevented:
             return
         if self._recorder is not None and self._recorder.began:
             with suppress(SessionError):

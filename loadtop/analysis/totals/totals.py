@@ -21,7 +21,7 @@ from loadtop.pipeline.snapshot import Snapshot
 
 SCHEMA = "loadtop.summary/1"
 
-INVALID = ("generator", "client-ports", "client-files")  # generator limits that stop a load before its first request
+PREVENTS_LOAD = ("client-ports", "client-files")  # limits of the generator with which it cannot open a connection
 TUNE = ("tune",)  # how the command line of a sweep begins
 STEP_INTERVALS = 60  # newest intervals of a step that are kept to look for the knee; tune bounds its steps itself
 
@@ -59,8 +59,9 @@ class RunResult:
         return "" if self.last_load is None else self.last_load.message
 
     @property
-    def is_limited_by_generator(self) -> bool:
-        return self.main.finding.bottleneck in INVALID
+    def was_prevented(self) -> bool:
+        """Whether the generator could not open connections for want of local ports or file descriptors."""
+        return self.main.finding.bottleneck in PREVENTS_LOAD
 
     @property
     def is_tune(self) -> bool:
@@ -238,7 +239,7 @@ class Totals:
         """False where the load failed without a request: a machine that is full is not full because of it."""
         last = self.load.last
         idle = last is not None and last.state is LoadState.FAILED and not last.requests and not last.failed
-        return not idle or finding.bottleneck in INVALID
+        return not idle or finding.bottleneck in PREVENTS_LOAD
 
     def _verdict(self) -> Json:
         finding, since, held = self._main_finding()

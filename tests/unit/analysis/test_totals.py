@@ -16,7 +16,7 @@ from loadtop.reports.ab import ab_report, ab_table
 from loadtop.reports.tables import tables
 from loadtop.reports.text import report
 from loadtop.servers.apache.record import ApacheStatus
-from tests.unit.course import FULL, Run
+from tests.unit.course import FULL, Run, generator
 
 
 def test_the_summary_has_the_contracts_keys(run: Run) -> None:
@@ -321,6 +321,20 @@ def test_a_load_that_was_refused_for_want_of_files_has_that_verdict(run: Run) ->
     run.go(1, load={**refused, "state": model.LoadState.STARTING})
     run.go(1, load={**refused, "state": model.LoadState.FAILED, "message": message})
     assert run.report().startswith("The generator's file descriptors are the limit")
+
+
+@pytest.mark.parametrize("failures", [model.Failures(), model.Failures(connect=3)])
+def test_a_busy_generator_is_no_reason_for_a_server_that_cannot_be_reached(run: Run, failures: model.Failures) -> None:
+    full = generator(cpu_s=0.99)
+    for number in range(3):
+        run.go(load={"requests": 0, "latencies": None, "generator": full(number)})
+    assert run.json()["verdict"]["bottleneck"] == "generator"
+    failed = {"requests": failures.connect, "failures": failures, "state": model.LoadState.FAILED, "message": "refused"}
+    run.go(load={**failed, "latencies": None, "generator": full(3)})
+    result = run.result()
+    assert result.last_load is not None
+    assert result.last_load.is_unreachable
+    assert not result.was_prevented
 
 
 def test_failures_that_an_engine_does_not_tell_apart(run: Run) -> None:
