@@ -82,7 +82,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         answer = await self.machine.ask(address, b"show stat\n", timeout_s)
         text = answer.decode("utf-8", "replace")
         if "permission denied" in text[:200].lower():
-            raise FetchError("the socket's level does not permit `show stat`")
+            raise FetchError("the level of HAProxy's stats socket does not permit `show stat`: raise it in haproxy.cfg")
         return Page(url, 200, text, time.perf_counter() - began)
 
     def records(self, page: Page, at: float) -> Sequence[HaproxyProxy]:

@@ -29,7 +29,7 @@ FIX = "pm.status_path = /fpm-status"  # for the section of the pool in php-fpm's
 
 ADVICE = PageAdvice(
     denied="not permitted ({status}). Allow this machine for that path in the web server's configuration"
-    " (Apache: `Require local`), and set the path in the pool's (`pm.status_path`)",
+    " (Apache: `Require local`), and set pm.status_path in the pool's configuration",
     missing=(
         "page not found (404). Add this to the pool's section of the php-fpm configuration, "
         "and reload php-fpm. If a web server is in front, also forward that path to the pool"

@@ -109,7 +109,8 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
     def refusal(self, error: Exception) -> FetchError | None:
         if _code(error) not in _DENIED:
             said = _said(error, "M")
-            return FetchError("PostgreSQL refused: {error}", error=short(str(said), LONGEST_TEXT)) if said else None
+            text = short(str(said), LONGEST_TEXT)
+            return FetchError("PostgreSQL reports an error: {error}", error=text) if said else None
         return FetchError(
             "PostgreSQL denied the login. Put the password into ~/.pgpass and set the server "
             "with {option}, or create a role with this user's name, to log in through the "

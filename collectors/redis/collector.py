@@ -147,7 +147,7 @@ def _check_refusal(text: str) -> None:
     if word == "BUSY":
         raise AbsentError("a script has blocked Redis for over 5 s")
     if said:
-        raise AbsentError("Redis refused: {error}", error=said)
+        raise AbsentError("Redis reports an error: {error}", error=said)
 
 
 def _version(info: str) -> str:

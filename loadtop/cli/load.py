@@ -169,13 +169,13 @@ def _jmeter(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
         return partial(JmeterLoad, JmeterSettings(plan, machines, program or "jmeter", servers=servers))
     counted = tuned or options.concurrency is not None
     if counted and not user_plan.threads:
-        set_by = "which -c and tune set: write ${__P(threads,1)} there"
+        set_by = "which -c and tune set: use ${__P(threads,1)} as its number of threads"
         raise UsageError(f"{user_plan.file} does not read the property `threads`, {set_by}")
     if counted:
         share_of(plan, 0, count)
     data_file = next(user_plan.data_files(), None)
     if data_file is not None and (servers or any(machine.remote for machine in machines)):
-        fix = "name it with its full path, and put it there on each generator"
+        fix = "use its full path in the plan, and copy it to that path on each generator machine"
         raise UsageError(f"{user_plan.file} reads {data_file}: {fix}")
     timed = options.time is not None and not tuned
     return partial(JmeterLoad, JmeterSettings(plan, machines, program or "jmeter", user_plan, timed, counted, servers))

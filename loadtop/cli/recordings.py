@@ -77,7 +77,9 @@ def _report(result: RunResult, options: Options) -> None:
     from loadtop.reports import tables, tune
 
     if options.ab and result.last_load is None:
-        raise UsageError(f"--ab: {options.session} contains no load; without --ab, the hosts' report is printed")
+        raise UsageError(
+            f"--ab: {options.session} has no load to report. Leave out --ab to print the report of its hosts."
+        )
     tuned = TuneResult.of(result.steps) if result.is_tune else None
     out = sys.stderr if options.json == "-" else sys.stdout
     if options.json is not None:
@@ -139,7 +141,7 @@ def _list() -> None:
 
 def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> None:
     if older_than is None and keep is None:
-        raise UsageError("say what to remove: --older-than 30d, --keep 20, or both (--dry-run only shows it)")
+        raise UsageError("say what to remove: --older-than 30d, --keep 20, or both (--dry-run only lists them)")
     try:
         older_s = None if older_than is None else age(older_than)
     except ValueError as error:

@@ -79,13 +79,13 @@ def _advice(measured: Measured, workers: int, stopped: float, wait: float | None
     engine = "builtin" if measured.load is None else measured.load.engine
     if stopped > PERIODS_PCT:
         template = (
-            "Raise the load generator's CPU quota (CPUQuota, docker --cpus) or use another machine: it is throttled "
-            "in {share:.0f} % of the periods, and the server may not be at its limit."
+            "Raise the load generator's CPU quota (CPUQuota, docker --cpus) or use another machine: the generator is "
+            "throttled in {share:.0f} % of the periods, and the server may not be at its limit."
         )
     elif wait:
         template = (
-            "Stop other programs, give the load generator more CPUs, or use another machine: it waits for a CPU "
-            "{wait:.0f} % of the time, and the server may not be at its limit."
+            "Stop other programs, give the load generator more CPUs, or use another machine: the generator waits for "
+            "a CPU {wait:.0f} % of the time, and the server may not be at its limit."
         )
     elif engine != "builtin":
         template = (
@@ -147,7 +147,7 @@ GENERATOR = Verdict(
     titles={
         "generator.worker_cpu_pct": "busiest generator process",
         "generator.worker_wanted_pct": "generator CPU plus CPU wait",
-        "generator.unsent_pct": "requests sent late",
+        "generator.unsent_pct": "requests never sent",
         "generator.throttled_pct": "periods throttled",
     },
 )
@@ -186,9 +186,9 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
             "The generator is out of local ports: each closed connection holds one for a minute (TIME_WAIT), so "
             "{ports} ports allow about {rate} new connections/s."
         )
-    fix = "Use more addresses or machines, or widen net.ipv4.ip_local_port_range."
+    fix = "Use more local IP addresses or machines, or widen net.ipv4.ip_local_port_range."
     if load.keepalive is False:
-        fix = "Use -k, more addresses or more machines, or widen net.ipv4.ip_local_port_range."
+        fix = "Use -k, more local IP addresses or more machines, or widen net.ipv4.ip_local_port_range."
     return sentences(Message(fix), Message(cause, ports=ports, rate=ports // 60))
 
 

@@ -87,7 +87,7 @@ _STATUS_HINTS = {
     429: Message("does it limit this client's request rate?"),
     500: Message("its error log will say why"),
     502: Message("is the server behind it running?"),
-    503: Message("is it overloaded, or is the server behind it running?"),
+    503: Message("is it overloaded, or is the server behind it down?"),
     504: Message("is the server behind it answering?"),
 }
 _REDIRECT = Message("redirects are not followed: use the final URL")

@@ -180,7 +180,7 @@ def place_title(part: Json) -> str:
 def failure_classes(failures: Json) -> str:
     """The classes that occurred, with their counts; ``-`` for classes that the engine does not distinguish."""
     if failures.get("unclassified") and all(failures[name] is None for name in failures if name != "unclassified"):
-        return tr("not classified")
+        return tr("unclassified")
     known = ((name, failures[name]) for name in FAILURE_CLASSES if name in failures)
     return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
 
@@ -225,7 +225,7 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds: tuple[tuple[Translatable, Json], ...] = (
             ("response time", load["latency_ms"]),
-            ("from scheduled time", load["corrected_latency_ms"]),
+            ("from due time", load["corrected_latency_ms"]),
         )
         rows = [(tr(title), *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
         yield Table("Response times in ms", ("", *(name.replace("_", ".") for name in names)), rows)

@@ -14,7 +14,7 @@ SETTING: Translatable = "What to set"
 BINDS: dict[BoundName, Translatable] = {
     "memory": "memory",
     "knee": "the knee",
-    "scoreboard": "the scoreboard",
+    "scoreboard": "the number of busy workers",
     "cpu": "the CPU",
     "tested": "the highest load tested",
 }
@@ -107,7 +107,7 @@ def _knee(tuned: TuneResult) -> str:
 def _law(knee: Knee) -> str:
     usl = knee.usl
     if usl is None:
-        return tr("Universal Scalability Law: not fitted (needs at least four good steps).")
+        return tr("Universal Scalability Law: not fitted (needs at least four steps without failures or swapping).")
     text = tr(
         "Universal Scalability Law (Gunther 2007): gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2}: ",
         gamma=f"{usl.gamma:.4g}",
@@ -128,7 +128,7 @@ def _setting(sizing: Sizing) -> str:
     now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
     binds = tr(BINDS[sizing.binding])
     name = tr("Set {setting}", setting=sizing.workers.setting)
-    return name + pool + tr(" to {value}{now}, the lowest bound ({what})", value=sizing.value, now=now, what=binds)
+    return name + pool + tr(" to {value}{now}, limited by {what}", value=sizing.value, now=now, what=binds)
 
 
 def _caution(sizing: Sizing) -> str:

@@ -75,15 +75,16 @@ class Pools:
                 workers=workers,
             )
             return sentences(slow, queue)
-        more = "Raise --workers from {workers}."
+        more = "Raise --workers of {program} from {workers}."
         if asking is not None and asking > most:
-            more = "Raise --workers from {workers} to {wanted}: {in_flight} requests are in flight."
+            more = "Raise --workers of {program} from {workers} to {wanted}: {in_flight} requests are in flight."
         all_busy = "All {slots} workers of {program} are busy while the CPU is not."
         if threads > 1:
             all_busy = "All {slots} threads of the workers of {program} are busy while the CPU is not."
         return sentences(
             Message(
                 more,
+                program=self.title,
                 workers=workers,
                 wanted=-(-(asking or 0) // threads),
                 in_flight=measured.in_flight,

@@ -15,7 +15,7 @@ BURNING = """
         def handle(self):
             while self.rfile.readline().strip():
                 pass
-            end = time.thread_time() + 0.005
+            end = time.thread_time() + 0.02
             while time.thread_time() < end:
                 pass
             self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
@@ -27,7 +27,7 @@ BURNING = """
         os.fork()
     server.serve_forever()
 """
-"""One thread, which takes 5 ms of the processor for each request; its second argument is how often it forks."""
+"""One thread, which takes 20 ms of the processor for each request; its second argument is how often it forks."""
 
 FORWARDING = """
     import asyncio, sys

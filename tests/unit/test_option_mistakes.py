@@ -55,12 +55,12 @@ ROOT = Path(__file__).parents[2]
         ("run http://", ["host"]),
         ("--frobnicate", ["unknown argument '--frobnicate' (see loadtop --help)"]),
         ("replay", ["SESSION"]),
-        ("replay --rate 5 x", ["--rate is not for replay: leave it out (see loadtop replay --help)"]),
-        ("watch -n 5", ["-n is not for watch: leave it out (see loadtop watch --help)"]),
+        ("replay --rate 5 x", ["--rate does not work with replay: leave it out (see loadtop replay --help)"]),
+        ("watch -n 5", ["-n does not work with watch: leave it out (see loadtop watch --help)"]),
         ("watch --ab", ["needs a load"]),
         ("watch -w", ["needs a load"]),
-        ("watch -e x -- ab -n1 URL", ["no command tells"]),
-        ("demo -g x", ["-g is not for demo"]),
+        ("watch -e x -- ab -n1 URL", ["load commands do not report"]),
+        ("demo -g x", ["-g does not work with demo"]),
         # What contradicts
         ("run --record x --no-record", ["conflicts"]),
         ("experiment --again --check x", ["--again conflicts with --check. Use one of them."]),
@@ -150,11 +150,11 @@ ROOT = Path(__file__).parents[2]
         # tune
         ("tune", ["no URL given"]),
         *(
-            (f"tune {words} URL", [f"{words.split()[0]} is not for tune"])
+            (f"tune {words} URL", [f"{words.split()[0]} does not work with tune"])
             for words in ("-n 1", "--rate 1", "-w", "--ab")
         ),
         *(
-            (f"tune {words} URL", [f"{words.split()[0]} is not for tune"])
+            (f"tune {words} URL", [f"{words.split()[0]} does not work with tune"])
             for words in ("--steps 1", "--warmup 3", "-g x")
         ),
         ("tune --from 9 -c 8 URL", ["--from 9 is above -c 8"]),

@@ -126,7 +126,7 @@ def _classes(failures: Failures) -> Sequence[str]:
     """The failure classes that occurred, in texts that get shorter: with numbers, without numbers, the most frequent
     one. For an engine without classes, one text instead."""
     if failures == Failures.undivided(failures.unclassified):
-        return (tr("no class"),)
+        return (tr("unclassified"),)
     classes: dict[Translatable, int | None] = {
         "connect": failures.connect,
         "receive": failures.receive,

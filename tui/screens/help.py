@@ -76,7 +76,7 @@ def _words(cells: int) -> list[Line]:
     known = [(tr(name).strip(), tr(meant)) for name, meant in WORDS]
     room = max(width(name) for name, _ in known) + 2
     rows = (hanging(line("  ", Span(pad(name, room), Role.VALUE)), meant, cells) for name, meant in known)
-    return [line(Span(tr("Words"), Role.TITLE)), *chain.from_iterable(rows)]
+    return [line(Span(tr("Terms"), Role.TITLE)), *chain.from_iterable(rows)]
 
 
 def _limits(calm: str, cells: int) -> list[Line]:

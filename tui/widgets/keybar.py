@@ -41,7 +41,7 @@ KEYS = (
     Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1, of_load=True),
     Key("1", "type_load", "1..9", "set", "enter the number of connections (open model: the rate)", 12, of_load=True),
     Key("s", "stop_load", "s", "stop", "stop the load; keep watching", 2, of_load=True),
-    Key("r", "restart_load", "r", "again", "restart the load", 9, of_load=True),
+    Key("r", "restart_load", "r", "restart", "restart the load", 9, of_load=True),
     Key("n", "next_step", "n", "next step", "continue with the next step", 14, of_load=True),
     Key("t", "first_page", "t", "steps", "table of load steps, with the knee", 15, of_load=True),
     Key("e", "evidence", "e", "why", "evidence: each value and its threshold, over time", 2),

@@ -112,8 +112,8 @@ def _explained(text: PlanText, values: dict[str, Any], error: str) -> UsageError
     known = get_type_hints(PlanKeys if number is None else Variant, include_extras=True)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        return text.wrong(number, name, f"'{name}' is not known here: {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
+        return text.wrong(number, name, f"unknown key '{name}': {hint}")
     meta: Meta = known[name].__metadata__[0]
     must = f"{name} must be {meta.description}"
     if element is not None:

@@ -9,7 +9,7 @@ from loadtop.cli.options.table import ALL_TOPICS, COMMANDS, GROUPS
 
 EXIT_CODES = {
     DONE: "Done.",
-    FAILED_IF: "Done, and a rule of --fail-if held.",
+    FAILED_IF: "Done, and a --fail-if rule was true.",
     USAGE: "The command line is wrong; nothing was sent.",
     UNREACHABLE: "A target or a machine cannot be reached.",
     FILE: "A file cannot be read or written.",

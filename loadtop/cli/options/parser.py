@@ -55,7 +55,7 @@ def _check_spelling(word: str) -> None:
 
     meant = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
     if meant:
-        raise UsageError(f"unknown command '{word}': did you mean loadtop {meant[0]}? (for a host: http://{word}/)")
+        raise UsageError(f"unknown command '{word}': did you mean loadtop {meant[0]}? (to load a host: http://{word}/)")
 
 
 def _check_conflicts(options: Options) -> None:
@@ -146,7 +146,7 @@ class Parser(argparse.ArgumentParser):
             for option in group.options:
                 if name in option.names.split() and name.startswith("-"):
                     advice = option.refused.get(command) or group.refused.get(command) or "leave it out"
-                    self.error(f"{name} is not for {command}: {advice}")
+                    self.error(f"{name} does not work with {command}: {advice}")
         self.error(f"unknown argument '{word}'")
 
     def error(self, message: str) -> NoReturn:

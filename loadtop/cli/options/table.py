@@ -32,7 +32,7 @@ COMMANDS = {
         Command("experiment", "experiment [OPTIONS] PLAN.toml",
             "measure variants of a server under several loads", "experiment",
             ("experiment plan.toml", "experiment --check plan.toml")),
-        Command("demo", "demo [OPTIONS]", "load-test its own server, to show what loadtop does", "run",
+        Command("demo", "demo [OPTIONS]", "load-test a demo server to show what loadtop does", "run",
             ("demo", "demo --headless --fast")),
         Command("replay", "replay [OPTIONS] SESSION", "show a recording in the cockpit", "recordings",
             ("replay run.loadtop",)),
@@ -86,7 +86,7 @@ PLANS = ("locust", "jmeter")
 ADD_ENGINE: Translatable = "add --engine locust or --engine jmeter"
 ADD_JMETER: Translatable = "add --engine jmeter"
 TUNE_CHOOSES = {"tune": "it chooses the steps itself; leave the option out"}
-TIMES = "it needs the time of each request, which no command tells; leave the option out"
+TIMES = "it needs the time of each request, which load commands do not report; leave the option out"
 SESSION = "recording: a file, or a name from `loadtop sessions list`"
 JSON = "write the JSON summary (- for standard output)"
 
@@ -153,7 +153,7 @@ class Options:
         "run steps of 1, 2, then 4 connections (requests/s with --rate)", own_plan=("jmeter",),
         refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
-        f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); or give -n", POSITIVE,
+        f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); or -n for each step", POSITIVE,
         help_for={"tune": f"minimum length of a step (default {TUNE_STEP_S:.0f})"})
     warmup: float = LOAD.option("--warmup", "S", "leave the first S seconds out of the statistics",
         types.number(least=0), default=0.0,
@@ -177,8 +177,8 @@ class Options:
     post: Path | None = _replaced("-p --post", "FILE", "POST the contents of a file", Path, conflict="body")
     put: Path | None = _replaced("-u --put", "FILE", "PUT the contents of a file", Path, conflict="body")
     content_type: str | None = _replaced("-T --content-type", "TYPE", "content type of the body (default text/plain)")
-    header: list[str] = _replaced("-H --header", "LINE", "add a header; @FILE: one per line of a file; repeatable",
-        repeatable=True)
+    header: list[str] = _replaced("-H --header", "LINE",
+        "add a header; @FILE: all headers in a file, one per line; repeatable", repeatable=True)
     cookie: list[str] = _replaced("-C --cookie", "NAME=VALUE", "add a cookie; @FILE: from a file; repeatable",
         repeatable=True)
     auth: str | None = _replaced("-A --auth", "USER:PASSWORD", "use Basic authentication; @FILE: from a file")
@@ -197,7 +197,7 @@ class Options:
         "use Basic authentication at the proxy; @FILE: from a file")
     buffer: int | None = _builtin("-b --buffer", "BYTES", "size of the socket buffers", COUNT)
     bind: str | None = _builtin("-B --bind", "ADDRESS", "connect from this local address")
-    protocol: str | None = _builtin("-f --protocol", "PROTOCOL", "TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
+    protocol: str | None = _builtin("-f --protocol", "PROTOCOL", "TLS version: TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
     ciphers: str | None = _builtin("-Z --ciphers", "SUITE", "TLS cipher suites")
     certificate: str | None = _builtin("-E --certificate", "FILE", "client certificate and key (PEM)")
     no_sni: bool = _builtin("-I --no-sni", "", "do not send the server's name in the TLS handshake")
@@ -273,7 +273,7 @@ class Options:
 
     fast: bool = OPTIONS.option("--fast", "", "take 20 s instead of a minute", commands=("demo",))
     out: Path | None = OPTIONS.option("--out", "DIR",
-        "directory of the results (default: PLAN.results beside the plan)", Path, commands=("experiment",))
+        "directory for the results (default: PLAN.results beside the plan)", Path, commands=("experiment",))
     again: bool = OPTIONS.option("--again", "",
         "measure every cell (variant, load, repeat) again, not only missing ones",
         commands=("experiment",), conflict="experiment")
@@ -283,7 +283,7 @@ class Options:
     by: "By | None" = OPTIONS.option("--by", "step|time",
         "align the runs by step or by time (default: by step, if there are steps)", choices=("step", "time"),
         commands=("compare",))
-    margin: float = OPTIONS.option("--margin", "PERCENT", "ignore smaller differences", POSITIVE, default=5.0,
+    margin: float = OPTIONS.option("--margin", "PERCENT", "ignore differences below PERCENT", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",

@@ -67,10 +67,10 @@ class JmeterLoad(EngineLoad):
     def _set_users(self, users: int) -> None:
         machines = self._settings.machine_count
         if users < machines:
-            self._message = Message("JMeter needs a thread on each machine")
+            self._message = Message("JMeter needs a thread on each machine: use {machines} or more", machines=machines)
         elif self._settings.servers and users % machines:
             self._message = Message(
-                "all remote servers run the same plan: use a multiple of {machines}", machines=machines
+                "all remote servers run the same plan: use a multiple of {machines} threads", machines=machines
             )
         elif not self._settings.can_restart:
             self._message = Message("JMeter cannot change the threads of this plan while it runs")

@@ -88,10 +88,12 @@ def check(plan: Plan) -> None:
         raise PlanError("--engine jmeter does not verify certificates. Add --insecure to accept that.")
     for target in plan.targets:
         if target.method not in METHODS:
-            known = Message("it knows {methods}", methods=", ".join(METHODS))
+            known = Message("use one of {methods}", methods=", ".join(METHODS))
             raise impossible(f"-m {target.method}", "jmeter", known)
         if "${" in json.dumps([target.path, target.headers, _body_text(target.body)]):
-            raise PlanError("${{ in a URL, header or body is JMeter syntax: use --plan PLAN.jmx for that")
+            raise PlanError(
+                "a URL, header or body contains ${{, which JMeter would expand: use your own plan (--plan PLAN.jmx)"
+            )
     samplers(plan)
     for step in plan.steps:
         if runs_in_turn(plan) and step.requests is not None and step.requests % threads_of(step):

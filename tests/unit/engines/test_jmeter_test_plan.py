@@ -76,7 +76,7 @@ def test_weights_become_so_many_samplers() -> None:
         (plan(Target.parse("https://web1/")), "--insecure"),
         (plan(Target.parse("http://web1/", method="PURGE")), "-m PURGE"),
         (plan(Target.parse("http://web1/", method="POST", body=b"\xff")), "not plain text"),
-        (plan(Target.parse("http://web1/${x}")), "JMeter syntax"),
+        (plan(Target.parse("http://web1/${x}")), "would expand"),
         (plan(steps=(Step(concurrency=4, requests=10),), warmup_s=1), "a multiple of"),
     ],
 )
