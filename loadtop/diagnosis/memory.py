@@ -81,8 +81,7 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
     if rates is None or sample is None or sample.memory is None or rates.paging is None:
         return None
     memory, group, paging = sample.memory, sample.cgroup, rates.paging
-    left = None if memory.available_kb is None else 100.0 * memory.available_kb / memory.total_kb
-    filled = None
+    left, filled = memory.available_pct, None
     if group is not None and group.memory_limit_kb and group.memory_used_kb is not None:
         filled = 100.0 * group.memory_used_kb / group.memory_limit_kb
     wanted_again = [pages for pages in (paging.refaults_pages, paging.direct_reclaimed_pages) if pages is not None]

@@ -98,6 +98,13 @@ class Memory:
     reclaimable_kb: int | None = None
     shared_kb: int | None = None
 
+    @property
+    def available_pct(self) -> float | None:
+        """Percent of the memory that is available. ``None`` if unknown: a machine can report a total of 0."""
+        if self.available_kb is None or not self.total_kb:
+            return None
+        return 100.0 * self.available_kb / self.total_kb
+
 
 @dataclass(frozen=True, slots=True)
 class Swap:

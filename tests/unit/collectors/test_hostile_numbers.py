@@ -36,6 +36,7 @@ Build = Callable[[str], Any]
 Stat = Callable[..., str]
 
 HOSTILE = (
+    "0",
     "9" * 5001,
     "9" * 401,
     "9" * 19,
