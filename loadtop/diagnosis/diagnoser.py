@@ -86,7 +86,7 @@ class Latch:
         else:
             self._unknown = 0
             self._over.append((began, over))
-            if (over and not drains) or self._newest is None:
+            if self._newest is None or (over and not (drains and self._newest.over)):
                 self._newest = assessment
         if assessment is not None and (assessment.held or over):
             self._below = 0

@@ -68,6 +68,14 @@ def test_while_the_load_drains_evidence_and_advice_stay() -> None:
     assert known(latch.update(9, 10.0, assessed("o", 9))).evidence[0].value == 9.0
 
 
+@pytest.mark.parametrize("calm", [".", "h", "oo..."])
+def test_while_the_load_drains_evidence_is_not_that_of_a_calm_interval(calm: str) -> None:
+    latch = Latch(CPU, "web1")
+    run(calm, latch)
+    found = [latch.update(number, number + 1.0, assessed("o", number), drains=True) for number in (7, 8, 9)]
+    assert [known(each).evidence[0].value for each in found[1:]] == [7.0, 7.0]
+
+
 @pytest.mark.parametrize(
     ("changes", "drains"),
     [
