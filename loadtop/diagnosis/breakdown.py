@@ -12,7 +12,7 @@ ends 2 of 20 requests in a second. There, the requests in progress are divided b
 those that ended in the same proportion. In a steady state, both are the same: N = X * W requests are in progress.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -209,9 +209,11 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
     locks = None if host.sample is None else host.sample.locks
     if locks is not None:
         yield Share(Part.LOCK, host.name, None, 0.0)
+        waiting = Counter[str]()  # a file can have several locks, each on a part of it
         for lock in locks:
-            name = lock.path or f"{lock.kind} {lock.device}:{lock.inode}"
-            yield Share(Part.LOCK, host.name, name, ms * lock.waiting)
+            waiting[lock.path or f"{lock.kind} {lock.device}:{lock.inode}"] += lock.waiting
+        for name, processes in waiting.items():
+            yield Share(Part.LOCK, host.name, name, ms * processes)
     if rates.peers is not None:
         yield Share(Part.DEPENDENCY, host.name, None, 0.0)
         recent = tuple(peer for peer in rates.peers if (peer.age_ms or 0.0) <= OLD * mean_ms)

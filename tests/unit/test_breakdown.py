@@ -84,7 +84,11 @@ def test_each_state_is_its_mean_number_divided_by_the_throughput() -> None:
     view = host(
         {
             "tcp": Tcp(listeners=(Listener(80, 2), Listener(22, 9))),
-            "locks": (FileLock("flock", "fe:00", 7, 1, "php", 2),),
+            "locks": (
+                FileLock("posix", "fe:00", 7, 1, "php", 2, "/a"),
+                FileLock("ofd", "fe:00", 7, 2, "x", 1, "/a"),
+                FileLock("flock", "fe:00", 8, 1, "php", 2),
+            ),
         },
         groups=(group(30.0, wait=10.0), group(20.0, name="php-fpm", role=Role.APPLICATION, wait=0.0)),
         processes=(),
@@ -94,13 +98,13 @@ def test_each_state_is_its_mean_number_divided_by_the_throughput() -> None:
         },
         peers=(peer(5.0),),
     )
-    told = found(view, latencies=times(280.0, connect_ms=1.0, waiting_ms=275.0))
+    told = found(view, latencies=times(340.0, connect_ms=1.0, waiting_ms=335.0))
     assert parts(told) == {
         ("connect", None): 1.0, ("transfer", None): 4.0, ("accept-queue", "80"): 40.0, ("proxy-queue", "haproxy"): 20.0,
         ("worker-queue", "fpm"): 60.0, ("cpu", "apache"): 6.0, ("cpu", "fpm"): 4.0, ("cpu-wait", "apache"): 2.0,
-        ("lock", "flock fe:00:7"): 40.0, ("dependency", "10.0.0.5:3306"): 100.0,
+        ("lock", "/a"): 60.0, ("lock", "flock fe:00:8"): 40.0, ("dependency", "10.0.0.5:3306"): 100.0,
     }  # fmt: skip
-    assert told.unexplained_ms == pytest.approx(280 - 277)
+    assert told.unexplained_ms == pytest.approx(340 - 337)
     assert unknown(told) == set()
     (asked,) = (share for share in told.shares or () if share.part is Part.DEPENDENCY)
     assert asked.kind == "mysql"
