@@ -142,7 +142,7 @@ class ResponseParser:
         self.status = self.body = self.received = self._interim = 0
         self._prefix = b""
         self.start = bytearray()
-        self.complete = self.extra = self.chunked = self.headers_done = self.persistent = False
+        self.complete = self.extra = self.chunked = self.headers_done = self.persistent = self.until_close = False
 
     def feed(self, data: bytes) -> None:
         """Parse the next bytes. Raises InvalidResponseError where they are not HTTP."""
@@ -169,14 +169,14 @@ class ResponseParser:
     def end(self) -> bool:
         """The connection ended: return whether the response is complete, as one without a length is then."""
         if self.headers_done and not self.complete and not self.persistent:
-            self.complete = _FRAMED.search(self.head) is None
+            self.complete = self.until_close = _FRAMED.search(self.head) is None
         return self.complete
 
     @property
     def prefix(self) -> bytes | None:
         """The bytes of the head, if later responses with the same head have the same length."""
         length = len(self._prefix)
-        if self.extra or self._interim or self.chunked or not 4 < length <= _MAX_LEARNT_HEAD:
+        if self.extra or self._interim or self.chunked or self.until_close or not 4 < length <= _MAX_LEARNT_HEAD:
             return None
         return self._prefix if self.received == length + self.body else None
 
