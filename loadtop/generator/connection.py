@@ -130,8 +130,9 @@ class Connection(asyncio.Protocol):
                 self.sent = self.started
 
     def resume_writing(self) -> None:
-        """The last byte of a large request is on its way."""
-        self.sent = perf_counter_ns()
+        """The last byte of a large request is on its way. The server may have begun to respond before."""
+        if self.state == WAITING:
+            self.sent = perf_counter_ns()
 
     def data_received(self, data: bytes) -> None:
         """Handle bytes of a response. The first branch is the fast path: a whole response with a learnt head on a

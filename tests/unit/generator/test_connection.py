@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.generator.connection import ABORTED, CLOSING, FAST, IDLE, Connection
+from loadtop.generator.connection import ABORTED, CLOSING, FAST, IDLE, PARSING, Connection
 from loadtop.generator.exchange import MAX_HEAD, MAX_HEADS, MAX_INTERIM, Head
 from tests.unit.generator.conftest import RecordedConnection
 
@@ -216,14 +216,18 @@ def test_a_body_after_a_head_request_is_too_much(make: Make) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 1 << 30])
-def test_a_response_without_length_ends_with_the_connection(make: Make, size: int) -> None:
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+def test_responses_without_length_end_with_the_connection(make: Make, version: bytes, size: int) -> None:
     made = make()
-    made.feed(b"HTTP/1.1 200 OK\r\nServer: old\r\n\r\nabc", size)
-    assert not made.recorder.responses
-    made.connection.connection_lost(None)
-    assert made.recorder.responses == [(200, 3, False)]
-    assert made.recorder.servers == ["old"]
-    assert made.recorder.retries == [False]
+    for body in (b"abc", b"a", b"abcde", b""):  # the same head says nothing about the length
+        made.feed(b"HTTP/" + version + b" 200 OK\r\nServer: old\r\n\r\n" + body, size)
+        assert made.connection.state == PARSING
+        made.connection.connection_lost(None)
+        assert made.recorder.responses[-1] == (200, len(body), False)
+        made.open()
+    assert made.recorder.servers == ["old"] * 4
+    assert made.recorder.retries == [False] * 4
+    assert not made.recorder.failures
 
 
 @pytest.mark.parametrize(
@@ -275,6 +279,17 @@ def test_times_are_in_order(make: Make) -> None:
     total, connect, waiting = made.recorder.parts
     assert 0 <= connect <= total
     assert 0 <= waiting <= total - connect
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_response_may_begin_before_the_whole_request_is_sent(make: Make, known: bool) -> None:
+    made = make(left=known, fast_path=False)
+    if known:
+        made.feed(PLAIN)
+    made.feed(PLAIN[:-1])
+    made.connection.resume_writing()
+    made.feed(PLAIN[-1:])
+    assert made.recorder.parts[-1] >= 0, "the waiting time"
 
 
 @given(st.lists(st.binary(max_size=80) | st.sampled_from([data[:n] for data, _ in WHOLE.values() for n in (9, 40)])))
