@@ -267,7 +267,7 @@ class Machine(Texts, Connection, Protocol):
         ...
 
     def lineage(self, pid: int) -> Sequence[Member]:
-        """A process and those that it descends from, but for the first of the machine; nothing where it has ended."""
+        """Return a process and its ancestors, without process 1 unless that is a server; empty if it has ended."""
         ...
 
     def prefer(self, ports: frozenset[int]) -> None:

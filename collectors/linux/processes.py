@@ -116,7 +116,9 @@ class ProcessTable:
 
     def lineage(self, pid: int) -> tuple[Member, ...]:
         found: list[Member] = []
-        while pid > 1 and len(found) < MOST_ANCESTORS and (known := self._known.get(pid)) is not None:
+        while len(found) < MOST_ANCESTORS and (known := self._known.get(pid)) is not None:
+            if pid == 1 and known.group == OTHER:
+                break  # init: it can hold the sockets of other programs
             found.append(Member(pid, known.stat.name, known.group))
             pid = known.stat.parent
         return tuple(found)

@@ -319,6 +319,13 @@ def test_a_service_is_that_process_and_all_that_descend_from_it(machine: Machine
     assert machine.sample() == {}
 
 
+def test_a_server_that_is_process_1_of_its_container_belongs_to_the_lineage(machine: Machine, stat_text: Stat) -> None:
+    for name, expected in (("gunicorn", [7, 1]), ("init", [7])):
+        machine.stats = {1: stat_text(1, name, parent=0), 7: stat_text(7, name, parent=1)}
+        machine.sample()
+        assert [each.pid for each in machine.table.lineage(7)] == expected
+
+
 def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine: Machine, stat_text: Stat) -> None:
     def stat(pid: int, parent: int = 1, **others: int) -> dict[int, str]:
         return {pid: stat_text(pid, "httpd", parent=parent, **others)}
