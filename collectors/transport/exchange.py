@@ -7,6 +7,7 @@ would hold a worker of Apache's prefork and worker MPMs between two pages, and h
 import asyncio
 import contextlib
 import importlib
+import ipaddress
 import re
 import ssl
 import time
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _LIMIT_BYTES = 1 << 20
 _CHUNK = 65536
-_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]{1,45})\]|([\w.-]{1,255})):(\d{1,5})", re.ASCII)
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]{1,45})\]|([\w-]{1,63}(?:\.[\w-]{1,63}){0,31}\.?)):(\d{1,5})", re.ASCII)
 _HEADERS = {
     "User-Agent": f"loadtop/{__version__} (status)",
     "Accept": "text/plain, */*",
@@ -51,7 +52,7 @@ class StatusClient:
         began = time.perf_counter()
         limit = aiohttp.ClientTimeout(total=timeout_s)
         try:
-            async with session.get(url, timeout=limit, allow_redirects=False, ssl=not _is_loopback(url)) as response:
+            async with session.get(url, timeout=limit, allow_redirects=False, ssl=not is_loopback(url)) as response:
                 text = await _text(response)
                 took_s = time.perf_counter() - began
                 return Page(without_credentials(url), response.status, text, took_s)
@@ -106,18 +107,15 @@ async def _text(response: "aiohttp.ClientResponse") -> str:
         body += chunk
         if len(body) > _LIMIT_BYTES:
             break
-    try:
-        return body[:_LIMIT_BYTES].decode(response.charset or "utf-8", "replace")
-    except LookupError:
-        return body[:_LIMIT_BYTES].decode("utf-8", "replace")
+    return body[:_LIMIT_BYTES].decode("utf-8", "replace")  # the server's charset could be slow: punycode is quadratic
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     try:
         host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-    return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def refused(error: OSError) -> FetchError:

@@ -271,7 +271,7 @@ async def test_a_page_without_end_is_cut(client: StatusClient) -> None:
         assert len(page.text) == 1 << 20
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "no-such-charset"])
+@pytest.mark.parametrize("charset", ["utf-8", "no-such-charset", "punycode"])
 async def test_text_in_any_charset(client: StatusClient, charset: str) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset={charset}\r\n\r\n".encode()
     async with raw_server(head, "é".encode()) as url:

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.apache import collector as apache
-from collectors.errors import AbsentError, ParseError
+from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import collector as haproxy
 from collectors.linux import sockets
 from collectors.machine import Page, without_credentials
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
 from collectors.places import origin_of
+from collectors.transport.exchange import exchange, is_loopback
 from loadtop.servers.nginx.record import NginxStatus
 
 Status = Callable[[str], str]
@@ -187,6 +188,17 @@ def test_the_requested_url(kind: str, given: str, asked: str) -> None:
 )
 def test_sockets_of_haproxy(url: str, address: str | None) -> None:
     assert haproxy.socket_of(url) == address
+
+
+@pytest.mark.parametrize("address", ["a..b:6379", ".a:6379", f"{'a' * 64}:6379", "a:0", "a:65536", "a"])
+async def test_a_name_that_cannot_be_resolved_is_no_address(address: str) -> None:
+    with pytest.raises(FetchError, match="not an address"):
+        await exchange(address, b"", 1.0)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.8.7", "[::1]", "web1", "127.example", "10.0.0.1"])
+def test_certificates_are_checked_unless_the_host_is_this_machine(host: str) -> None:
+    assert is_loopback(f"https://{host}/") is (host in ("localhost", "127.0.0.1", "127.9.8.7", "[::1]"))
 
 
 def test_only_urls_are_shown_and_a_target_is_its_origin() -> None:
