@@ -93,7 +93,7 @@ class Container:
             return whole
         limits, version = read_limits(reading, self._place), self._place.version
         limit, used = limits.memory_limit_kb, limits.memory_used_kb
-        if limit is None or used is None or limit >= whole.total_kb:
+        if not limit or used is None or limit >= whole.total_kb:
             return whole
         stat = self._stat(reading, (*_CACHED[version], *_GAUGES[version].values()))
         free = min(whole.free_kb, max(0, limit - used))

@@ -82,6 +82,7 @@ async def test_what_is_free(texts: Any, change: dict[str, str], memory: tuple[in
         {"/sys/fs/cgroup/memory.max": "max\n"},
         {"/sys/fs/cgroup/memory.max": f"{8000000 * 1024}\n"},
         {"/sys/fs/cgroup/memory.max": "x" * 9999},
+        {"/sys/fs/cgroup/memory.high": "0\n"},
         {"/sys/fs/cgroup/memory.current": ""},
         {"/proc/1/cgroup": "no group\n"},
         {"/proc/self/mountinfo": "31 30 0:27 /other /sys/fs/cgroup ro - cgroup2 cgroup rw\n"},
