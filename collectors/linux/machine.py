@@ -189,6 +189,7 @@ class LinuxMachine:
         self._slow_in = SLOW_EVERY
         self._blocks = None if isinstance(blocks, Missing) else devices.parse_blocks(blocks)
         virtual = devices.parse_virtual(reading.optional(devices.INTERFACES) or "")
+        self._speeds = {}
         for name in self._interfaces:
             speed, uevent = (reading.optional(wanted.path) or "" for wanted in devices.line_files(name))
             self._speeds[name] = devices.parse_speed(speed, uevent, virtual=name in virtual)

@@ -129,6 +129,20 @@ async def test_devices_are_read_again_after_thirty_samples_or_when_one_appears(t
     assert [devices.BLOCKS in paths(request) for request in transport.requests] == [False, True]
 
 
+async def test_the_speed_of_an_interface_that_is_gone_is_forgotten(transport: Any) -> None:
+    """Every container that starts brings another name."""
+    machine = LinuxMachine(transport, KINDS)
+    for _ in range(3):
+        await machine.sample()
+    table = transport.files[devices.DEV]
+    transport.files[devices.DEV] = table.replace("eth0:", "eth9:")
+    for _ in range(3):
+        await machine.sample()
+    transport.files[devices.DEV] = table
+    speeds = [known((await machine.sample()).networks)[-1].link_mbit for _ in range(2)]
+    assert speeds == [None, 1000]
+
+
 async def test_without_listeners_the_tables_are_read(transport: Any) -> None:
     del transport.files[sockets.LISTENERS]
     machine = LinuxMachine(transport, KINDS)
