@@ -50,7 +50,7 @@ def resolved_here(name: str) -> str | Missing:
     def ask() -> None:
         try:
             found.update(str(each[4][0]) for each in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM))
-        except OSError:
+        except (OSError, UnicodeError):  # the latter for a..b
             return
 
     asking = threading.Thread(target=ask, name="loadtop-resolver", daemon=True)

@@ -72,13 +72,16 @@ class LocalTransport:
             ) from error
 
     async def profile(self, pids: Sequence[int]) -> str:
-        process = await asyncio.create_subprocess_exec(
-            *("sh", "-c", profiler(), "sh", *map(str, (os.getpid(), PROFILE_S, *pids))),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *("sh", "-c", profiler(), "sh", *map(str, (os.getpid(), PROFILE_S, *pids))),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TransportError("cannot run {program}: {error}", program="sh", error=error.strerror) from None
         try:
             async with asyncio.timeout(LIMIT_S):
                 printed, _ = await process.communicate()

@@ -1,6 +1,7 @@
 """Reading a directory made like / : what is there, what is not, and what cannot be read."""
 
 import asyncio
+import errno
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux import sockets
 from collectors.machine import IDLE_EVERY, Missing, Request, Wanted
@@ -200,6 +202,19 @@ async def test_waits_of_each_thread_are_read_where_the_process_did_something(
     assert (await transport.read(request)).waits == {20: "20 9 20 1\n", 300: ""}, "300 has started many threads"
     assert (await transport.read(Request((), processes=True))).waits == {}
     assert (await transport.read(request)).waits.keys() == {1, 20, 300}
+
+
+def test_a_name_that_cannot_be_encoded_is_unknown() -> None:
+    assert host_names.resolved_here("a..b") == host_names.UNKNOWN
+
+
+async def test_a_profiler_that_cannot_be_started(transport: LocalTransport, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr("asyncio.create_subprocess_exec", refuse)
+    with pytest.raises(TransportError, match="cannot run sh: Resource temporarily unavailable"):
+        await transport.profile([1])
 
 
 async def test_a_machine_without_proc_says_so(tmp_path: Path) -> None:
