@@ -3,7 +3,7 @@
 import sys
 
 from loadtop.i18n import Text, figure, language, plain, rendered, tr
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadLevel, LoadSample, LoadState
 from loadtop.model.histogram import percentile_ms
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
@@ -52,14 +52,12 @@ def _load(load: LoadSample, rates: LoadRates | None) -> str:
     if load.state is LoadState.STARTING:
         return tr("starting")
     p50, p99 = (percentile_ms(load, percent) for percent in (50.0, 99.0))
-    shape = f"c={load.concurrency}" if load.rate is None else f"rate={load.rate:g}"
-    if load.concurrency is None and load.rate is None:
-        shape = plain(load.engine)
+    level = str(LoadLevel.of(load)) or plain(load.engine)
     failed = tr(" failed {number}", number=load.failed) if load.failed else ""
     wrong = tr(" not2xx {number}", number=load.non_2xx) if load.non_2xx else ""
     warm = f" {tr('warm-up')}" if load.state is LoadState.WARMUP else ""
     rps = figure(None if rates is None else rates.rps)
-    return f"{shape} {rps:>7}/s  p50 {figure(p50):>5} p99 {figure(p99):>5} ms{failed}{wrong}{warm}"
+    return f"{level} {rps:>7}/s  p50 {figure(p50):>5} p99 {figure(p99):>5} ms{failed}{wrong}{warm}"
 
 
 def _host(host: HostView, *, named: bool) -> str:

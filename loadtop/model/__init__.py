@@ -13,6 +13,7 @@ from loadtop.model.load import EngineWorker as EngineWorker
 from loadtop.model.load import Failures as Failures
 from loadtop.model.load import GeneratorSample as GeneratorSample
 from loadtop.model.load import Latencies as Latencies
+from loadtop.model.load import LoadLevel as LoadLevel
 from loadtop.model.load import LoadSample as LoadSample
 from loadtop.model.load import LoadState as LoadState
 from loadtop.model.load import RequestRecord as RequestRecord

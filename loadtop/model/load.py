@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum
 
@@ -292,6 +292,38 @@ class LoadSample:
                 wanted = dict(part.params).get("connections")
                 return wanted if isinstance(wanted, int) else None
         return None
+
+
+class LoadLevel(NamedTuple):
+    """The load that was asked for: requests/s in the open model, else connections. An engine may tell neither."""
+
+    concurrency: int | None = None
+    rate: float | None = None
+
+    @classmethod
+    def of(cls, load: LoadSample | None) -> Self:
+        if load is None:
+            return cls()
+        return cls(load.concurrency) if load.rate is None else cls(rate=load.rate)
+
+    @property
+    def unit(self) -> str:
+        """``rate``, ``c``, or empty where the load is not known."""
+        return "rate" if self.rate is not None else "" if self.concurrency is None else "c"
+
+    @property
+    def amount(self) -> float:
+        """How much of its unit; 0 where the load is not known."""
+        return self.rate if self.rate is not None else self.concurrency or 0
+
+    @property
+    def label(self) -> str:
+        """``c=20``, ``50/s``; empty where the load is not known."""
+        return str(self) if self.rate is None else f"{self.rate:g}/s"
+
+    def __str__(self) -> str:
+        """The level as the JSON summary has it: ``c=20``, ``rate=50``; empty where the load is not known."""
+        return f"{self.unit}={self.amount:.15g}" if self.unit else ""
 
 
 def _parts(text: object) -> Iterator[Message]:

@@ -57,12 +57,13 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
 def _runs(runs: Sequence[Run]) -> Iterator[str]:
     for number, run in enumerate(runs):
         load = run.summary["load"]
-        shapes = ", ".join(run.series.loads.values())
+        loads = ", ".join(run.series.loads.values())
         done = tr("watched")
         if load is not None:
             done = tr("{number} requests, {rps}/s", number=figure(load["requests"]), rps=figure(load["rps"]))
         yield f"{letter(number)}  {plain(run.name)}  {run.summary['started']}"
-        yield f"   {plain(run.summary['url'] or '')}  {shapes}  {run.duration:.0f} s  {done}"
+        about = (plain(run.summary["url"] or ""), loads, f"{run.duration:.0f} s", done)
+        yield f"   {'  '.join(filter(None, about))}"
 
 
 def _conclusion(comparison: Comparison) -> Iterator[str]:

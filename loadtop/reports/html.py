@@ -14,7 +14,7 @@ from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.i18n import Translatable, figure, language, plain, tr
 from loadtop.rates.metrics import sum_known
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, flame_graph, strip
-from loadtop.reports.tables import Table, limit_of, model_of, place_title, shape, tables, title, verdict
+from loadtop.reports.tables import Table, limit_of, load_in_words, model_of, place_title, tables, title, verdict
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
 
@@ -77,8 +77,8 @@ def _subtitle(figures: Json) -> str:
     load = figures["load"]
     parts = [figures["started"], f"{figures['duration_s']:.1f} s"]
     if load is not None:
-        parts += [model_of(load), shape(load, figures["steps"]), tr(str(load["state"]))]
-    return " · ".join([*parts, f"loadtop {figures['version']}"])
+        parts += [model_of(load), load_in_words(load, figures["steps"]), tr(str(load["state"]))]
+    return " · ".join([*filter(None, parts), f"loadtop {figures['version']}"])
 
 
 def _verdict(result: RunResult) -> str:

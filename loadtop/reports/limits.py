@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from loadtop.analysis.totals.timeline import Held, LoadLevel
+from loadtop.analysis.totals.timeline import Held
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Message, duration, figure, rendered, tr
+from loadtop.model import LoadLevel
 from loadtop.servers.registry import verdict_named
 
 MOST_LEVELS = 6  # levels that are listed one by one

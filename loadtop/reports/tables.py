@@ -16,7 +16,7 @@ from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
 from loadtop.diagnosis.breakdown import in_order
 from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
-from loadtop.model import LoadSample
+from loadtop.model import LoadLevel, LoadSample
 from loadtop.reports import profile, requests
 from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
@@ -53,12 +53,13 @@ def markdown(result: RunResult, more: Sequence[Table] = ()) -> str:
     """The whole report, with a line end, and ``more`` tables before the others. Tables are GitHub's."""
     figures = result.summary
     load = figures["load"]
-    how = "" if load is None else f", {escaped(model_of(load))}, {shape(load, figures['steps'])}"
+    how = () if load is None else (model_of(load), load_in_words(load, figures["steps"]))
+    about = (figures["started"], f"{figures['duration_s']:.1f} s", *how, f"loadtop {figures['version']}")
     sentence, held, what_to_do = verdict(result)
     lines = [
         f"# {escaped(title(figures))}",
         "",
-        f"{figures['started']}, {figures['duration_s']:.1f} s{how}, loadtop {escaped(figures['version'])}",
+        ", ".join(escaped(words) for words in about if words),
         "",
         f"**{escaped(sentence)}**" + (f" (`{result.main.finding.bottleneck}`, {held})" if held else ""),
         "",
@@ -193,13 +194,12 @@ def connections_of(step: Json) -> str:
     return figure(step["concurrency"]) if step["concurrency"] is not None else f"{figure(step['rate'])}/s"
 
 
-def shape(load: Json, steps: Sequence[Json] = ()) -> str:
+def load_in_words(load: Json, steps: Sequence[Json]) -> str:
+    """How much load there was: ``20 connections``, ``steps 1, 2, 4``. Empty where not known."""
     if len(steps) > 1:
         values = [step["concurrency"] if step["concurrency"] is not None else step["rate"] for step in steps]
         return tr("steps {values}", values=", ".join(figure(value) for value in values))
-    if load["concurrency"] is None or load["rate"] is not None:
-        return tr("{rate} requests/s", rate=figure(load["rate"]))
-    return tr("1 connection") if load["concurrency"] == 1 else tr("{c} connections", c=load["concurrency"])
+    return loads_in_words([LoadLevel(load["concurrency"], load["rate"])])
 
 
 def limit_of(name: str, host: str | None) -> str:

@@ -10,7 +10,7 @@ from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad
 from loadtop.rates.records import HostRates
 from loadtop.reports import profile, requests
 from loadtop.reports.limits import limits_in_words
-from loadtop.reports.tables import connections_of, failure_classes, model_of, part_title, shape, verdict
+from loadtop.reports.tables import connections_of, failure_classes, load_in_words, model_of, part_title, verdict
 from loadtop.servers.registry import KINDS, evidence_title
 
 WIDTH = 78
@@ -82,9 +82,7 @@ def next_limit(forecast: Json) -> str:
 
 
 def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> list[str]:
-    how = plain(model_of(load))
-    if load["concurrency"] is not None or load["rate"] is not None:
-        how += f", {shape(load, steps)}"
+    how = ", ".join(filter(None, (plain(model_of(load)), load_in_words(load, steps))))
     by = "" if load["engine"] == "builtin" else tr(" by {engine}", engine=plain(load["engine"]))
     received = None if load["received_bytes"] is None else load["received_bytes"] / 1024
     got = f"{tr('received')} {figure(received)} kB"

@@ -17,7 +17,7 @@ from loadtop.analysis.experiment import plan
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
 from loadtop.i18n import LANGUAGES, Message
-from loadtop.model import Profile, RequestRecord, Requests
+from loadtop.model import LoadLevel, Profile, RequestRecord, Requests
 from loadtop.recording.library import Recording
 from tests.tui.facts import OF_PANELS, of_header
 from tests.tui.scenes import moments, run_of
@@ -236,7 +236,7 @@ def tune(appearance: Appearance, view: View) -> PageScreen:
 
 def experiment(appearance: Appearance, view: View) -> PageScreen:
     variant = plan.Variant(name="10 プロセス", apply=("true",))
-    cell = plan.Cell(variant, "", "http://web1/", plan.Level(concurrency=20), 1, ("http://web1/",))
+    cell = plan.Cell(variant, "", "http://web1/", LoadLevel(20), 1, ("http://web1/",))
     rows = ["構成         req/s", "10 プロセス    212"]
     return ExperimentScreen(appearance, view, lambda: Progress(3, 12, cell, 75.0), lambda _: rows)
 

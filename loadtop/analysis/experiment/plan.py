@@ -11,22 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """How much load: connections (closed model) or requests per second (open model)."""
-
-    concurrency: int | None = None
-    rate: float | None = None
-
-    @property
-    def label(self) -> str:
-        return f"c={self.concurrency}" if self.rate is None else f"{self.rate:g}/s"
-
-    @property
-    def words(self) -> list[str]:
-        """The same on the command line of a load test."""
-        return ["-c", str(self.concurrency)] if self.rate is None else ["--rate", f"{self.rate:g}"]
+from loadtop.model import LoadLevel
 
 
 def _between(least: float, most: float, kind: str = "a number") -> Meta:
@@ -55,8 +40,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     options: Texts = ()
 
     @property
-    def levels(self) -> tuple[Level, ...]:
-        return (*(Level(concurrency=each) for each in self.concurrencies), *(Level(rate=each) for each in self.rates))
+    def levels(self) -> tuple[LoadLevel, ...]:
+        return (*map(LoadLevel, self.concurrencies), *(LoadLevel(rate=each) for each in self.rates))
 
 
 class Variant(Table, frozen=True, kw_only=True):
@@ -81,7 +66,7 @@ class Cell:
     variant: Variant
     url_name: str
     url: str
-    level: Level
+    level: LoadLevel
     repeat: int
     words: tuple[str, ...]
 
@@ -118,10 +103,11 @@ class ExperimentPlan(PlanKeys, frozen=True, kw_only=True):
     file: Path
     hosts: dict[str, str] = {}
 
-    def words(self, variant: Variant, url: str, level: Level) -> tuple[str, ...]:
+    def words(self, variant: Variant, url: str, level: LoadLevel) -> tuple[str, ...]:
+        load = ["-c", str(level.concurrency)] if level.rate is None else ["--rate", f"{level.rate:g}"]
         bound = ["-t", f"{self.time:g}"] if not self.requests else ["-n", str(self.requests)]
         warm = ["--warmup", f"{self.warmup:g}"] if self.warmup else []
-        return (*self.options, *variant.options, *level.words, *bound, *warm, url)
+        return (*self.options, *variant.options, *load, *bound, *warm, url)
 
     def cells(self) -> list[Cell]:
         """All cells in the order in which they are measured; shuffled within each repeat where that is wanted.

@@ -10,7 +10,7 @@ from loadtop.analysis.statistic import Statistic
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import counts
 from loadtop.diagnosis.breakdown import Breakdown, Part
-from loadtop.model import LoadSample
+from loadtop.model import LoadLevel, LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import RULE_METRICS
 from loadtop.servers.registry import HOST_METRICS, KINDS
@@ -55,8 +55,8 @@ class Series:
 
     ``at`` are the ends of the points in seconds of the session; ``loaded`` says in which of them load ran, without
     warm-up. ``began`` is when load began, ``ended`` whether its end is in the series; ``loads`` is what ran in each
-    step (``c=20``, ``50/s``). ``values`` are listed by :data:`LOAD`, :data:`BREAKDOWN` or machine, and by the metric's
-    name.
+    step (``c=20``, ``50/s``), as far as it is known. ``values`` are listed by :data:`LOAD`, :data:`BREAKDOWN` or
+    machine, and by the metric's name.
     """
 
     began: float = 0.0
@@ -158,8 +158,9 @@ class SeriesTotals:
         load = snapshot.load
         if load is not None:
             if loaded and not load.state.ended:
-                text = f"{load.rate:g}/s" if load.rate is not None else f"c={load.concurrency}"
-                self._series.loads.setdefault(_bounded(load.step), text)
+                label = LoadLevel.of(load).label
+                if label:
+                    self._series.loads.setdefault(_bounded(load.step), label)
             for name, read in _READ.items():
                 self._put((LOAD, name), read(snapshot.measured), weight)
             rates = snapshot.measured.load_rates

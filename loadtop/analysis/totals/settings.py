@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loadtop.i18n import Translatable, plain
-from loadtop.model import HostSample, LoadSample, LoadState
+from loadtop.model import HostSample, LoadLevel, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.servers.registry import KINDS
 
 LOAD = "load"  # what the load's settings are listed under; no machine is called so in the lists, for they have a role
-SHAPES = 40  # different numbers of connections (or rates) that are listed; whoever turns the load by hand reaches many
+LEVELS = 40  # different numbers of connections (or rates) that are listed; a load changed by hand can reach many
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,16 @@ class Settings:
     def __init__(self) -> None:
         self.roles: dict[str, str] = {}
         self._found: dict[tuple[str, str], str] = {}
-        self._shapes: dict[str, None] = {}
+        self._levels: dict[str, None] = {}
         self._newest: dict[str, HostSample] = {}
         self._load: LoadSample | None = None
 
     def add(self, snapshot: Snapshot) -> None:
         load = snapshot.measured.load
         if load is not None:
-            shape = "" if load.concurrency is None else str(load.concurrency)
-            if load.rate is not None:
-                shape = f"{load.rate:g}/s"
-            if load.state in (LoadState.WARMUP, LoadState.RUNNING) and shape and len(self._shapes) < SHAPES:
-                self._shapes.setdefault(shape)
+            level = LoadLevel.of(load).label.removeprefix("c=")
+            if load.state in (LoadState.WARMUP, LoadState.RUNNING) and level and len(self._levels) < LEVELS:
+                self._levels.setdefault(level)
             self._load = load
         for host in snapshot.measured.hosts:
             self.roles[host.name] = host.state.role
@@ -64,7 +62,7 @@ class Settings:
         values: dict[Translatable, Translatable] = {
             "engine": load.engine,
             "model": load.model,
-            "rate" if load.rate is not None else "concurrency": ", ".join(self._shapes),
+            "rate" if load.rate is not None else "concurrency": ", ".join(self._levels),
             "keep-alive": "" if load.keepalive is None else "yes" if load.keepalive else "no",
             "steps": str(load.steps) if load.steps > 1 else "",
             "server": "" if seen is None else seen.software,

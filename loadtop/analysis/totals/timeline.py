@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from loadtop.analysis.statistic import Statistic
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadLevel, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_SPANS = 1000
@@ -17,33 +17,6 @@ MOST_SPANS = 1000
 how long each verdict held."""
 
 Key = tuple[str, str | None]
-
-
-class LoadLevel(NamedTuple):
-    """The load that was asked for: requests/s in the open model, else connections. An engine may tell neither."""
-
-    rate: float | None = None
-    concurrency: int | None = None
-
-    @classmethod
-    def of(cls, load: LoadSample | None) -> "LoadLevel":
-        if load is None:
-            return cls()
-        return cls(None, load.concurrency) if load.rate is None else cls(load.rate)
-
-    @property
-    def unit(self) -> str:
-        """``rate``, ``c``, or empty where the load is not known."""
-        return "rate" if self.rate is not None else "" if self.concurrency is None else "c"
-
-    @property
-    def amount(self) -> float:
-        """How much of its unit; 0 where the load is not known."""
-        return self.rate if self.rate is not None else self.concurrency or 0
-
-    def __str__(self) -> str:
-        """The level as the JSON summary has it: ``c=20``, ``rate=50``; empty where the load is not known."""
-        return f"{self.unit}={self.amount:.15g}" if self.unit else ""
 
 
 class Stretch(NamedTuple):

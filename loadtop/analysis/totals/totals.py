@@ -10,12 +10,12 @@ from loadtop.analysis.totals.host import HostTotals
 from loadtop.analysis.totals.load import LoadTotals, StepTotals
 from loadtop.analysis.totals.series import Series, SeriesTotals
 from loadtop.analysis.totals.settings import Setting, Settings
-from loadtop.analysis.totals.timeline import Held, LoadLevel, Timeline, counts
+from loadtop.analysis.totals.timeline import Held, Timeline, counts
 from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.diagnosis.cpu import functions
 from loadtop.diagnosis.finding import NONE, Finding, Forecast
 from loadtop.i18n import Message, Text
-from loadtop.model import PROFILE_S, Distribution, LoadSample, LoadState, Profile
+from loadtop.model import PROFILE_S, Distribution, LoadLevel, LoadSample, LoadState, Profile
 from loadtop.model.secrets import url_without_secrets
 from loadtop.pipeline.snapshot import Snapshot
 

@@ -22,6 +22,7 @@ from loadtop.analysis.totals.totals import Totals
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
+from tests.unit.known import known
 from tests.unit.recording.made import moments
 
 RPS = (LOAD, "rps")
@@ -62,6 +63,21 @@ def _series(snapshots: list[Snapshot]) -> Series:
 def test_a_short_test_is_kept_as_it_is(snapshot: Snapshot) -> None:
     found = _series(_moments(snapshot, 100, float))
     assert (found.width, list(found.of(*RPS))) == (1, list(range(100)))
+
+
+def test_a_load_is_named_as_soon_as_the_engine_tells_it(snapshot: Snapshot) -> None:
+    found = _moments(snapshot, 4, float)
+    levels = {0: (None, None), 1: (None, 50.0), 2: (20, None), 3: (None, None)}
+    loads = {
+        at: replace(known(found[at].measured.load), step=1 + at // 3, concurrency=c, rate=rate)
+        for at, (c, rate) in levels.items()
+    }
+    told = [
+        Snapshot(replace(each.measured, frame=replace(each.measured.frame, load=loads[at])), each.diagnosis)
+        for at, each in enumerate(found)
+    ]
+    assert _series(told).loads == {1: "50/s"}
+    assert _series([told[0], told[2]]).loads == {1: "c=20"}
 
 
 def test_the_parts_of_the_time_of_a_request_are_kept_as_series(snapshot: Snapshot) -> None:

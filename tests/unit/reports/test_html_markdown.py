@@ -19,6 +19,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.chart import LEFT, RIGHT, Axis, Chart, Ink, drawn
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown, tables
+from loadtop.reports.text import report
 from tests.unit.known import known
 from tests.unit.recording.made import moments
 
@@ -140,6 +141,20 @@ def test_markdown_matches_the_summary(result: RunResult) -> None:
     assert "    loadtop -c 8 http://web1/" in text
 
 
+@pytest.mark.parametrize(
+    ("concurrency", "rate", "words"),
+    [(1, None, "1 connection"), (1200, None, "1,200 connections"), (8, 50.0, "50 requests/s"), (None, None, "")],
+)
+def test_how_much_load_there_was(result: RunResult, concurrency: int | None, rate: float | None, words: str) -> None:
+    """Engines need not tell it."""
+    load = {**result.summary["load"], "concurrency": concurrency, "rate": rate}
+    found = replace(result, summary={**result.summary, "load": load, "steps": []})
+    how = f"closed model, {words}" if words else "closed model"
+    assert f", {how}, loadtop" in markdown(found)
+    assert f" · {how.replace(', ', ' · ')} · " in html(found)
+    assert f"  {how}  " in report(found)
+
+
 def test_machines_fill_rows_not_columns(result: RunResult) -> None:
     """A table with a column for each thing that is measured was wider than the page."""
     (table,) = [each for each in tables(result) if each.title == "Hosts"]
@@ -212,9 +227,9 @@ def test_reports_are_in_the_language_spoken(result: RunResult, japanese: None) -
     page, text = html(result), markdown(result)
     assert '<html lang="ja">' in page
     assert text.startswith("# http://web1/ の負荷試験\n")
-    for report in (page, text):
-        assert "応答時間 (ms)" in report
-        assert figure(figures["load"]["requests"]) in report
+    for each in (page, text):
+        assert "応答時間 (ms)" in each
+        assert figure(figures["load"]["requests"]) in each
     heads = [line for line in text.splitlines() if line.startswith("#")]
     heads += re.findall(r"<h[12]>(.*?)</h[12]>", page) + re.findall(r"<figcaption><b>(.*?)</b>", page)
     english = [head for head in heads if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,}", head.partition("://")[0])]

@@ -69,7 +69,7 @@ def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
         ('ready = "test -e log"', '[variants.urls]\nown = "ftp://h/"', 20, "is not a URL: write own ="),
         ('ready = "test -e log"', 'urls = "127.0.0.1"', 19, "is not a URL: write urls ="),
         ('ready = "test -e log"', 'urls = { own = "127.0.0.1" }', 19, "is not a URL: write own ="),
-        ("[urls]", "[links]", 9, "'links' is not known here"),
+        ("[urls]", "[links]", 9, "unknown key 'links'"),
         ('name = "two"', 'name = "one"', 17, "given twice"),
         ('name = "two"', 'name = ""', 17, "name must be a string"),
         ('apply = ["echo one >> log"]', "apply = [1]", 14, "list of strings"),
