@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadtop.analysis.comparison import Comparison, compare
-from loadtop.analysis.experiment.plan import Cell, Level, Variant
+from loadtop.analysis.experiment.plan import Cell, Variant
 from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, later
 from loadtop.analysis.tune.knee import find_knee
 from loadtop.analysis.tune.step import Sweep
 from loadtop.cli import recordings
 from loadtop.cli.options.parser import read
 from loadtop.i18n import LANGUAGES
-from loadtop.model import Profile
+from loadtop.model import LoadLevel, Profile
 from loadtop.pipeline.feed import TakeProfile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.library import Recording
@@ -147,7 +147,7 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
 
 @pytest.fixture
 def progress() -> Progress:
-    cell = Cell(Variant(name="ten\x1b[31m processes", apply=("true",)), "", URL, Level(concurrency=20), 1, (URL,))
+    cell = Cell(Variant(name="ten\x1b[31m processes", apply=("true",)), "", URL, LoadLevel(20), 1, (URL,))
     return Progress(3, 12, cell, 75.0)
 
 
@@ -304,6 +304,9 @@ async def test_the_profile_of_a_host(appearance: Appearance, size: tuple[int, in
         assert "CPU time of web1 (perf, 5 s, 4 samples)" in shown
         for row in ("75.0 %  md5 (httpd)", "25.0 %  main (httpd)", "100.0 %    main", "75.0 %      md5"):
             assert row in shown
+        app.reader.view.history.profiles["web1"] = 1.0, replace(frame.profiles[0], stacks=(("a;b", 5), ("c", -5)))
+        await pilot.press("down")
+        assert "500.0 %    b" in "\n".join(map(text_of, screen.page.lines))
         await pilot.press("escape", "P")
         assert feed.commands == [TakeProfile("web1")]
         await pilot.press("P")

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loadtop.model import Failures, LoadState, Role
+from loadtop.model import Failures, LoadState, Memory, Role
+from loadtop.model.server import Blocker
 from loadtop.rates.records import GroupRates
 from loadtop.servers.nginx.kind import NGINX_CONNECTIONS
 from tests.tui.scenes import BUSY, HEADROOM, Story
@@ -19,8 +21,10 @@ from tui.drawing.verdicts import sentence
 from tui.panels.apache import ApachePanel, counted, legend, slots
 from tui.panels.haproxy import HaproxyPanel
 from tui.panels.load import LoadPanel, WorkersPanel
+from tui.panels.machine import MemoryPanel
 from tui.panels.php_fpm import FpmPanel
-from tui.panels.processes import COLUMNS, ProcessPanel
+from tui.panels.processes import COLUMNS, ORDERS, ProcessPanel
+from tui.panels.server import blocking
 from tui.panels.verdict import VerdictPanel
 from tui.screens.help import HelpScreen
 from tui.state.view import History, Phase, View
@@ -48,11 +52,29 @@ def test_waits_for_a_processor_have_a_column_where_no_name_is_cut_for_it(appeara
     def lines(cells: int) -> list[str]:
         return [text_of(line) for line in ProcessPanel(appearance).content(view_of("swap"), cells, 60)]
 
-    assert "wait%" not in lines(74)[0]
-    head, *rows = lines(75)
+    assert "wait%" not in lines(76)[0]
+    head, *rows = lines(77)
     end = head.index("wait%") + 5
     assert {row[:end].split()[-1] for row in rows if "apache2" in row} == {"0", "3", "6", "9"}
     assert {row[:end].split()[-1] for row in rows if "mariadbd" in row} == {"-"}
+
+
+@pytest.mark.parametrize("column", ORDERS)
+def test_processes_of_a_group_that_this_version_does_not_know(
+    appearance: Appearance, column: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = view_of("swap")
+    assert view.past.rates is not None
+    assert view.past.rates.processes is not None
+    groups = cycle(("postgresql", "made-up-group", "e\u0301", "other"))
+    known = [replace(each, process=replace(each.process, group=next(groups))) for each in view.past.rates.processes]
+    monkeypatch.setattr(view.past, "rates", replace(view.past.rates, processes=tuple(known)))
+    panel = ProcessPanel(appearance)
+    panel.order_by(column)
+    head, *rows = map(text_of, panel.content(view, 120, 40))
+    end, name = head.index("group") + 10, head.index("name")
+    assert {row[end:name].strip() for row in rows} == {""}
+    assert {row[end - 10 : end].strip() for row in rows} == {"postgresql", "made-up-g…", "é", "other"}
 
 
 @given(st.integers(24, 120))
@@ -151,6 +173,21 @@ def test_the_last_screen_names_each_limit_with_its_load(appearance: Appearance) 
     assert last == "CPU on web1 at 20 connections, for 8 s; none at 8 connections"
 
 
+def test_who_blocks_whom_is_told_in_the_readers_language() -> None:
+    blocker = Blocker(session=57, blocked=12, idle=True, statement="UPDATE", table="sto\u0300\u0301\u202eck")
+    with speaking("ja"):
+        assert text_of(blocking(blocker)[1]) == "トランザクション中に待機、最後の文は UPDATE: stò?ck (-)"
+
+
+def test_a_machine_that_reports_no_memory_is_shown(appearance: Appearance) -> None:
+    (*_, last) = Story().play(HEADROOM, 2)
+    (host,) = last.measured.hosts
+    assert host.sample is not None
+    empty = replace(host, state=replace(host.state, sample=replace(host.sample, memory=Memory(0, 0, 0))))
+    view = view_after([replace(last, measured=replace(last.measured, hosts=(empty,)))])
+    assert text_of(MemoryPanel(appearance).content(view, 38, 4)[0]).split() == ["available", "0", "kB"]
+
+
 def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> None:
     view = View("", "", 1.0, History(1.0))
     assert text_of(LoadPanel(appearance).content(view, 60, 4)[0]) == "waiting for the first figures"
@@ -165,7 +202,7 @@ def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> 
 
 @pytest.mark.parametrize(
     ("failures", "said"),
-    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  no class")],
+    [(None, "failed    -   not 2xx    -"), (Failures.undivided(5), "failed    5   not 2xx    -  unclassified")],
 )
 def test_values_that_a_tool_does_not_report_are_not_zero(
     appearance: Appearance, failures: Failures | None, said: str
@@ -174,7 +211,7 @@ def test_values_that_a_tool_does_not_report_are_not_zero(
     assert view.snapshot is not None
     view = replace(view, snapshot=with_load(view.snapshot, failures=failures))
     panel = LoadPanel(appearance)
-    text = [text_of(line) for line in (panel.title(view), *panel.content(view, 38, 5))]
+    text = [text_of(line) for line in (panel.title(view), *panel.content(view, 40, 5))]
     assert text[0] == "load by ab"
     assert text[2].strip().startswith("- in flight")
     assert text[-2:] == ["p50    12  p90    34  p99    56 ms", said]

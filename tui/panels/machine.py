@@ -96,9 +96,8 @@ def parts(shares: CpuShares) -> list[tuple[float, Role]]:
 
 def _used(host: HostView) -> float | None:
     memory = None if host.sample is None or host.stale_s else host.sample.memory
-    if memory is None or memory.available_kb is None or not memory.total_kb:
-        return None
-    return 100.0 * (memory.total_kb - memory.available_kb) / memory.total_kb
+    available = None if memory is None else memory.available_pct
+    return None if available is None else 100.0 - available
 
 
 def _swap_traffic(host: HostView) -> float | None:
@@ -132,10 +131,10 @@ class MemoryPanel(Panel):
         return [*lines, *self._graphs(view, cells, rows - len(lines))]
 
     def _available(self, memory: Memory, cells: int) -> Line:
-        known = memory.available_kb
-        used = None if known is None else 100.0 - 100.0 * known / memory.total_kb
-        scarce = used is not None and used > 100.0 - SCARCE_PCT
-        head = fit(line(tr("available "), Span(size(known, 7), Role.BAD if scarce else Role.VALUE)), LEFT)
+        share = memory.available_pct
+        used = None if share is None else 100.0 - share
+        role = Role.BAD if share is not None and share < SCARCE_PCT else Role.VALUE
+        head = fit(line(tr("available "), Span(size(memory.available_kb, 7), role)), LEFT)
         return (*head, *gauge(used, cells - LEFT, utilisation((used or 0.0) / 100.0), self.glyphs))
 
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:

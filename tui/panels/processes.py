@@ -11,7 +11,7 @@ from loadtop.rates.records import ProcessRates
 from loadtop.servers.registry import PROCESS_GROUPS
 from tui.drawing.appearance import Appearance
 from tui.drawing.graph import gauge, utilisation
-from tui.drawing.line import Line, Role, Span, line, safe
+from tui.drawing.line import Line, Role, Span, clip, line, safe
 from tui.drawing.numbers import percent, size
 from tui.state.view import View
 from tui.widgets.lines import WheelScrolled
@@ -19,9 +19,17 @@ from tui.widgets.panel import Panel
 
 BUCKET_PCT = 5.0  # steps of a core's share by which processes are ordered, so that rows seldom move; in percent
 BUCKET_KB = 256  # the same for memory
-WIDE = 62  # cells from which there is room for threads, group and a bar beside a name
+WIDE = 64  # cells from which there is room for threads, group and a bar beside a name
 
 _STATES = {"R": Role.GOOD, "D": Role.BAD, "Z": Role.WARN}
+
+
+_RANKS = {group: rank for rank, group in enumerate(PROCESS_GROUPS)}
+
+
+def _rank(rates: ProcessRates) -> int:
+    """The place of a process by its group. A recording of a later version may have groups that are unknown here."""
+    return _RANKS.get(rates.process.group, len(_RANKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +48,10 @@ COLUMNS = (  # each begins with a blank, in which the arrow of the column that o
     Column("thr", 5, WIDE, order=lambda p: -p.process.threads),
     Column("cpu%", 5, order=lambda p: -int((p.cpu or 0.0) / BUCKET_PCT)),
     Column("", 11, WIDE),
-    Column("wait%", 6, 75, order=lambda p: -int((p.wait or 0.0) / BUCKET_PCT)),  # 75: names still have their 15 letters
+    Column("wait%", 6, 77, order=lambda p: -int((p.wait or 0.0) / BUCKET_PCT)),  # 77: names still have their 15 letters
     Column("rss", 7, 29, order=lambda p: -(p.process.rss_kb // BUCKET_KB)),
     Column("pss", 7, 36, order=lambda p: -((p.process.pss_kb or 0) // BUCKET_KB)),
-    Column("group", 9, WIDE, order=lambda p: PROCESS_GROUPS.index(p.process.group)),
+    Column("group", 11, WIDE, order=_rank),
     Column("name", 5, order=lambda p: p.process.name),
 )
 
@@ -130,7 +138,7 @@ class ProcessPanel(WheelScrolled, Panel):
             "wait%": (Span(percent(rates.wait, 6)),),
             "rss": (Span(size(process.rss_kb, 7)),),
             "pss": (Span(size(process.pss_kb, 7), Role.DIM),),
-            "group": (Span(f" {process.group:8}", Role.DIM),),
+            "group": (Span(f" {pad(clip(safe(process.group), 10, self.glyphs.ellipsis), 10)}", Role.DIM),),
             "name": (Span(f" {safe(process.name)}"),),
         }
         return tuple(span for column in columns for span in drawn[column.name])
@@ -145,5 +153,5 @@ def matches(rates: ProcessRates, text: str) -> bool:
 
 def ordered(processes: Sequence[ProcessRates], column: str = "cpu%", *, reverse: bool = False) -> list[ProcessRates]:
     key = ORDERS[column]
-    quiet = sorted(processes, key=lambda p: (PROCESS_GROUPS.index(p.process.group), p.process.pid))
+    quiet = sorted(processes, key=lambda p: (_rank(p), p.process.pid))
     return sorted(quiet, key=lambda p: (key(p),), reverse=reverse)

@@ -47,7 +47,7 @@ def blocking(blocker: Blocker | None) -> list[Line]:
     by = tr("blocked by {session} ", session=blocker.session)
     return [
         line(by, Span(count(blocker.blocked), Role.BAD)),
-        line(Span(f"{blocker.activity}: {blocker.lock}", Role.DIM)),
+        line(Span(f"{message_text(blocker.activity)}: {message_text(blocker.lock)}", Role.DIM)),
     ]
 
 

@@ -45,7 +45,7 @@ class ProfileScreen(PageScreen):
 
     def _tree(self, profile: Profile, cells: int) -> list[Line]:
         return [
-            self._row(100.0 * samples / profile.samples, f"{'  ' * level}{function}", cells)
+            self._row(100.0 * samples / max(1, profile.samples), f"{'  ' * level}{function}", cells)
             for level, function, _, samples in calls(profile, LEAST)
         ]
 
