@@ -9,9 +9,10 @@ from textual.pilot import Pilot
 
 from loadtop.engines.command import CommandLoad
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.stage import until
+from tests.tui.stage import ROLES, Shot, lines_of, strips_of, until
 from tui.apps.cockpit import Cockpit
-from tui.drawing.appearance import Appearance
+from tui.drawing.appearance import UNICODE, Appearance
+from tui.drawing.line import Role
 
 FeedOf = Callable[[str], FakeFeed]
 Text = Callable[[Cockpit], list[str]]
@@ -88,6 +89,15 @@ async def test_past_intervals_can_be_shown_again(feed_of: FeedOf, appearance: Ap
         await until(lambda: any(line.startswith("│ 1 ") for line in screen_text(app)))
         await pilot.press("end")
         await until(lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
+
+
+async def test_the_cursor_is_in_its_cell_after_wide_characters(feed_of: FeedOf) -> None:
+    script = r"printf '\346\227\245\346\234\254ab\033[1;6H'; read end"
+    async with running(script, feed_of("watching"), Appearance(ROLES, UNICODE)) as (app, pilot, _):
+        await until(lambda: "日本ab" in "".join(lines_of(app)))
+        await pilot.press("tab", "enter")
+        row = next(row for row in Shot(strips_of(app)).rows if ("日", Role.TEXT) in row)
+    assert [cell for cell in row if cell[1] is Role.WARN_BADGE] == [("b", Role.WARN_BADGE)]
 
 
 async def test_the_output_of_a_command_stays_in_its_panel(

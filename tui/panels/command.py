@@ -7,7 +7,7 @@ from textual import events
 
 from loadtop.i18n import tr
 from tui.drawing.appearance import Appearance
-from tui.drawing.line import Line, Role, Span, line, message_text, safe
+from tui.drawing.line import Line, Role, Span, line, message_text, safe, width
 from tui.state.view import View
 from tui.widgets.lines import WheelScrolled
 from tui.widgets.panel import Panel
@@ -134,13 +134,13 @@ def _sent(event: events.Key) -> str:
 
 
 def _marked(spans: Line, x: int) -> Line:
+    """The line with the character in cell ``x`` marked as the cursor."""
     found: list[Span] = []
-    place = 0
     for text, role in spans:
-        if place <= x < place + len(text):
-            at = x - place
-            found += [Span(text[:at], role), Span(text[at] or " ", Role.WARN_BADGE), Span(text[at + 1 :], role)]
+        if 0 <= x < width(text):
+            at = next(at for at in range(len(text)) if width(text[: at + 1]) > x)
+            found += [Span(text[:at], role), Span(text[at], Role.WARN_BADGE), Span(text[at + 1 :], role)]
         else:
             found.append(Span(text, role))
-        place += len(text)
+        x -= width(text)
     return tuple(span for span in found if span.text)
