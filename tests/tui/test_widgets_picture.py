@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from tui.drawing.appearance import TERMINAL
 from tui.drawing.line import Role, Span, line
-from tui.widgets.picture import file_name, svg
+from tui.widgets.picture import file_name, svg, write_new
 
 
 def test_a_picture_is_xml_with_its_text() -> None:
@@ -30,3 +30,11 @@ def test_pictures_are_named_after_their_content() -> None:
     assert name.suffix == ".svg"
     assert name.parent == Path()
     assert file_name("///").name.startswith("loadtop-screen-")
+
+
+def test_a_picture_replaces_no_file_and_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "a.b.svg").symlink_to(tmp_path / "elsewhere")
+    names = [write_new(tmp_path / "a.b.svg", text).name for text in ("first", "second")]
+    assert names == ["a.b-2.svg", "a.b-3.svg"]
+    assert [(tmp_path / name).read_text(encoding="utf-8") for name in names] == ["first", "second"]
+    assert not (tmp_path / "elsewhere").exists()

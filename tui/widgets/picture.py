@@ -1,5 +1,8 @@
 """The screen as an SVG file: characters on a fixed grid; blocks and lines are shapes, for any font."""
 
+import contextlib
+import errno
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -160,14 +163,24 @@ def strips_of(screen: Screen[Any]) -> list[Strip]:
 
 def save_picture(screen: Screen[Any], appearance: Appearance, title: str) -> tuple[str, Role]:
     """Save the screen as an SVG file in the working directory, named after ``title``; return what to say about it."""
-    path = file_name(title)
+    text = svg(strips_of(screen), appearance.palette[Role.TEXT], "loadtop")
     try:
-        path.write_text(svg(strips_of(screen), appearance.palette[Role.TEXT], "loadtop"), encoding="utf-8")
+        path = write_new(file_name(title), text)
     except OSError as error:
-        return tr("cannot save the picture: {error}", error=error), Role.WARN
+        return tr("cannot save the picture: {error}", error=error.strerror or error), Role.WARN
     room = max(20, screen.size.width - width(tr("picture saved: {path}", path="")) - 2)
     shown = clip_middle(str(path.resolve()), room, appearance.glyphs.ellipsis)
     return tr("picture saved: {path}", path=shown), Role.VALUE
+
+
+def write_new(path: Path, text: str) -> Path:
+    """Write a new file; a number is appended to a name that is taken. Never follows a link or replaces a file."""
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in range(2, 100))
+    for name in (path, *numbered):
+        with contextlib.suppress(FileExistsError), name.open("x", encoding="utf-8") as written:
+            written.write(text)
+            return name
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
 def file_name(title: str, wall: float | None = None) -> Path:
