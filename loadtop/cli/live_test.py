@@ -96,6 +96,7 @@ class LiveTest:
             name = name if self._program is None else self._program.name
             recorder = self._recorder = self._begin_recording(name)
             if recorder is not None:
+                closing.callback(self._remove_empty_recording)
                 closing.push_async_callback(asyncio.to_thread, recorder.close, self.result)
             marks = MarkPipe(self._title if recorder is None else recorder.path.name)
             closing.callback(marks.close)
@@ -160,6 +161,16 @@ class LiveTest:
             raise FileError(recorder.problem)
         return recorder
 
+    def _remove_empty_recording(self) -> None:
+        """Remove the recording of a test that failed before its first interval, so that its name is free again."""
+        if self.totals.started is None:
+            self._remove_recording()
+
+    def _remove_recording(self) -> None:
+        if self._recorder is not None and self._recorder.began:
+            with suppress(SessionError):
+                remove(self._recorder.path)
+
     def result(self) -> "RunResult":
         return self.totals.result()
 
@@ -169,9 +180,7 @@ class LiveTest:
         load = result.last_load
         if self._program is not None or load is None or not load.is_unreachable or result.was_prevented:
             return
-        if self._recorder is not None and self._recorder.began:
-            with suppress(SessionError):
-                remove(self._recorder.path)
+        self._remove_recording()
         self._write_files(result, figures)
         raise UnreachableError(load.message)
 
