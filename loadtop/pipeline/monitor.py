@@ -198,7 +198,7 @@ class Monitor:
         finally:
             for task, host in zip(refreshing, self._hosts, strict=True):
                 if not task.cancel() and not task.cancelled() and (error := task.exception()) is not None:
-                    self._failures[host.name] = Message("an error in loadtop: {error}", error=repr(error))
+                    self._failures[host.name] = _mistake(error)
 
     async def _end(self, load: LoadSource, ended: asyncio.Task[None]) -> None:
         """Stop the load if it still runs (``ended`` waits for it), and show its last counters: all requests count."""
@@ -270,7 +270,10 @@ class Monitor:
         done = {name: task for name, task in self._profiling.items() if task.done()}
         for name in done:
             del self._profiling[name]
-        return tuple(task.result() for task in done.values())
+        return tuple(
+            Profile(name, problem=_mistake(error)) if (error := task.exception()) else task.result()
+            for name, task in done.items()
+        )
 
     def _frame(self) -> Frame:
         marks = tuple(self._marks)
@@ -296,3 +299,7 @@ class Monitor:
             self._seen[host.name] = sample.at
         failure = self._failures.pop(host.name, "")
         return HostState(host.name, host.role, sample, fresh, problem or failure)
+
+
+def _mistake(error: BaseException) -> Message:
+    return Message("an error in loadtop: {error}", error=repr(error))

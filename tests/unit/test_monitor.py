@@ -151,6 +151,19 @@ async def test_a_host_is_profiled_on_request(stage: StageOf) -> None:
     assert totals.result().profiles == tuple(found)
 
 
+async def test_a_profiler_that_breaks_does_not_end_the_test(stage: StageOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def profile(*_: object) -> Profile:
+        raise BlockingIOError("no process left")
+
+    monkeypatch.setattr(FakeHost, "profile", profile)
+    play = stage(5)
+    monitor = play.monitor()
+    monitor.command(TakeProfile("web1"))
+    await monitor.run(play.shown.append)
+    (found,) = [each for snapshot in play.shown for each in snapshot.measured.frame.profiles]
+    assert (found.host, str(found.problem)) == ("web1", "an error in loadtop: BlockingIOError('no process left')")
+
+
 @pytest.mark.parametrize("profiles", [True, False])
 async def test_a_host_is_profiled_once_while_its_cpu_is_the_limit(
     profiles: bool, stage: StageOf, monkeypatch: pytest.MonkeyPatch
