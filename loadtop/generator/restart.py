@@ -31,6 +31,7 @@ class RestartableLoad:
         self._before: LoadSample | None = None
         self._final_samples: deque[LoadSample] = deque()
         self._restart: asyncio.Task[None] | None = None
+        self._pending: list[Command] = []  # for the next run, while it starts
 
     async def start(self) -> None:
         await self._load.start()
@@ -55,10 +56,15 @@ class RestartableLoad:
 
     def command(self, command: Command) -> None:
         """Change the load; :class:`RestartLoad` ends this run and starts the next."""
-        if not isinstance(command, RestartLoad):
+        restarting = self._restart is not None and not self._restart.done()
+        if isinstance(command, RestartLoad):
+            self._pending.clear()
+            if not restarting:
+                self._restart = background(self._start_next(), "restart the load")
+        elif restarting:
+            self._pending.append(command)
+        else:
             self._load.command(command)
-        elif self._restart is None or self._restart.done():
-            self._restart = background(self._start_next(), "restart the load")
 
     async def close(self) -> None:
         if self._restart is not None:
@@ -78,10 +84,14 @@ class RestartableLoad:
             if not last.more:
                 break
             last = self._newest()
+        if StopLoad() in self._pending:
+            return
         await old.close()
         self._before = last
         self._load = self._make()
         await self._load.start()
+        for command in self._pending:
+            self._load.command(command)
 
 
 def added(before: LoadSample, sample: LoadSample) -> LoadSample:
@@ -95,6 +105,8 @@ def added(before: LoadSample, sample: LoadSample) -> LoadSample:
         steps=before.step + sample.steps,
         generator=_generator(before.generator, sample.generator),
         target_requests=None if goal is None else total((before.requests, goal)),
+        stated_rps=None,  # and ``stated``: of the last run alone
+        stated=(),
         noted=merged((before.noted, None if warm_up else sample.noted)) if before.noted or sample.noted else None,
         target_s=None if sample.target_s is None else before.elapsed_s + sample.target_s,
         **counters([before] if warm_up else [before, sample]),
