@@ -4,10 +4,11 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from loadtop.analysis.experiment.commands import CommandError
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile, cell_result
 from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, Runner, VariantError
@@ -36,14 +37,21 @@ def main(options: Options) -> int:
         print(f"{plan.file} is valid: {counts}{about}")
         return DONE
     confirm_public_targets(loads, yes=options.yes or all(load.yes for load in loads))
-    try:
+    with _writing(file):
         file.directory.mkdir(parents=True, exist_ok=True)
         if options.again:
             file.file.unlink(missing_ok=True)
         if options.table:
             _write(plan, file, file.read())
             return DONE
-        return asyncio.run(_run(plan, file, screen=with_screen(options), quiet=options.quiet))
+    return asyncio.run(_run(plan, file, screen=with_screen(options), quiet=options.quiet))
+
+
+@contextmanager
+def _writing(file: ResultFile) -> Iterator[None]:
+    """Raise FileError where the results cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise FileError(f"cannot write to {file.directory}: {error.strerror}") from None
 
@@ -69,7 +77,8 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
             say(tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed))
         return result
 
-    runner = Runner(plan, file, measure, begin)
+    with _writing(file):
+        runner = Runner(plan, file, measure, begin)
     feed = ExperimentFeed(plan.title, runner.run)
     known = sum(cell.key in runner.results for cell in plan.cells())
     if known:
@@ -77,15 +86,18 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
         several = "{count} cells are already measured (--again repeats them)"
         say(plural(known, one, several, count=known).render())
     try:
-        await (_on_screen(plan, feed, runner) if screen else runner.run())
+        try:
+            await (_on_screen(plan, feed, runner) if screen else runner.run())
+        finally:
+            if runner.finish_error is not None:
+                failure = Message("the finish command failed: {error}", error=runner.finish_error.message)
+                print(f"loadtop: {rendered(failure)}", file=sys.stderr)
     except VariantError as error:
         output = [f"    {plain(line)}" for line in error.output.splitlines()]
         said = [f"loadtop: {rendered(error.message)}", *output, f"loadtop: {rendered(error.restored)}"]
         print("\n".join(said), file=sys.stderr)
         _write(plan, file, runner.results)
         return UNREACHABLE
-    except CommandError as error:
-        raise UnreachableError(f"the finish command failed: {error}") from None
     except UnreachableError:
         _write(plan, file, runner.results)
         raise
@@ -94,7 +106,7 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
         text = "interrupted: run `loadtop experiment {plan}` to continue"
         print(tr(text, plan=plan.file), file=sys.stderr)
         return INTERRUPTED
-    return DONE
+    return DONE if runner.finish_error is None else UNREACHABLE
 
 
 async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner) -> None:
@@ -121,9 +133,10 @@ def _beginning(plan: ExperimentPlan, progress: Progress) -> str:
 
 
 async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | None:
-    """Run the test of one cell, recorded; None if a signal cut it short. Raises ExitError."""
+    """Run the test of one cell, recorded, and store its result; None if a signal cut it short. Raises ExitError."""
     recording = file.directory / f"{cell.key}.loadtop"
-    recording.unlink(missing_ok=True)
+    with _writing(file):
+        recording.unlink(missing_ok=True)
     options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
     began = time.monotonic()
     load = Load(load_maker(options)(), options.plan)
@@ -136,7 +149,10 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
         return None
     if last.state is LoadState.FAILED:
         raise UnreachableError(Message("{cell}: {reason}", cell=cell.label, reason=last.message))
-    return cell_result(cell, test.totals.as_json(), round(time.monotonic() - began, 2), recording.name)
+    result = cell_result(cell, test.totals.as_json(), round(time.monotonic() - began, 2), recording.name)
+    with _writing(file):
+        file.add(result)
+    return result
 
 
 def _loads(plan: ExperimentPlan) -> list[Options]:
@@ -163,9 +179,10 @@ def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult
         ("table.json", json.dumps(table.as_json(plan, found), indent=1) + "\n"),
     ):
         path = file.directory / name
-        path.unlink(missing_ok=True)
-        with path.open("x", encoding="utf-8") as written:
-            written.write(content)
+        with _writing(file):
+            path.unlink(missing_ok=True)
+            with path.open("x", encoding="utf-8") as written:
+                written.write(content)
     print(table.text(plan, found), end="", flush=True)
     where = tr("Recordings and tables (txt, md, csv, json) are in {directory}", directory=file.directory)
     print(f"\n{where}", file=sys.stderr)

@@ -70,6 +70,11 @@ class GuardedProcess:
                 pass_fds=tuple(set(files)),
                 start_new_session=True,  # Ctrl-C is for loadtop, which decides what happens to the command
             )
+        except OSError as error:
+            self.problem = verbatim(error.strerror or str(error))
+            self._started.set()
+            self._ended.set()
+            return
         finally:
             for file in set(files):
                 os.close(file)

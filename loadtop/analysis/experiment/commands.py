@@ -43,7 +43,19 @@ def command_line(command: str, place: str | None) -> list[str]:
         return [*shell, "-c", _REMOTE, "loadtop", command]
     # Host keys are checked, and there is no prompt for a password.
     remote = shlex.join(["sh", "-c", _REMOTE, "loadtop", command])
-    return ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T", "--", place, remote]
+    return [
+        "ssh",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ConnectTimeout=10",
+        "-o",
+        "RemoteCommand=none",
+        "-T",
+        "--",
+        place,
+        remote,
+    ]
 
 
 async def run_commands(commands: Sequence[str], *, place: str | None, directory: Path, seconds: float) -> None:

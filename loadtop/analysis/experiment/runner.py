@@ -1,4 +1,4 @@
-"""Goes through the cells of an experiment: applies the variant, has it measured, stores the result."""
+"""Goes through the cells of an experiment: applies the variant, and has it measured."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,8 @@ from loadtop.pipeline.feed import Command, Feed
 from loadtop.pipeline.snapshot import Snapshot
 
 Show = Callable[[Snapshot], None]
-Measure = Callable[[Cell], Awaitable[CellResult | None]]  # runs the test of a cell; None where it was cut short
+Measure = Callable[[Cell], Awaitable[CellResult | None]]
+"""Runs the test of a cell and stores its result; None if it was cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +38,22 @@ class VariantError(MessageError):
 
 @dataclass(slots=True)
 class Runner:
-    """``measure`` runs a cell; ``on_progress`` is called before each. ``results`` are by the keys of their cells."""
+    """``measure`` runs a cell; ``on_progress`` is called before each. ``results`` are by the keys of their cells.
+    ``finish_error`` says which of the commands after the last cell failed, if one did."""
 
     plan: ExperimentPlan
     file: ResultFile
     measure: Measure
     on_progress: Callable[[Progress], None]
     results: dict[str, CellResult] = field(init=False)
+    finish_error: CommandError | None = field(default=None, init=False)
     _applied: Variant | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.results = {key: result for key, result in self.file.read().items() if result.state == "done"}
 
     async def run(self) -> bool:
-        """Measure what is missing; False where it was cut short. Raises :class:`VariantError`, OSError."""
+        """Measure what is missing; False where it was cut short. Raises :class:`VariantError`."""
         cells = self.plan.cells()
         missing = [cell for cell in cells if cell.key not in self.results]
         took: list[float] = []
@@ -66,10 +69,11 @@ class Runner:
                     return False
                 took.append(time.monotonic() - began)
                 self.results[cell.key] = result
-                self.file.add(result)
         finally:
-            if self.plan.finish:
+            try:
                 await run_commands(self.plan.finish, place=None, directory=self.plan.file.parent, seconds=60.0)
+            except CommandError as error:
+                self.finish_error = error
         return True
 
     async def _switch_to(self, variant: Variant) -> None:

@@ -1,11 +1,13 @@
 """The cells gone through: in order, only the missing ones, and what becomes of a variant that cannot be applied."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.commands import CommandError, command_line, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
@@ -29,7 +31,9 @@ class Lab:
         if len(self.cells) == self._until:
             return None
         self.cells.append(cell)
-        return self._a_result(cell)
+        result = self._a_result(cell)
+        self.results_file.add(result)
+        return result
 
 
 def log(plan: ExperimentPlan) -> list[str]:
@@ -106,6 +110,25 @@ async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: Exp
     assert len(lab.cells) == 2
 
 
+async def test_a_finish_command_that_fails_hides_no_other_failure(plan: ExperimentPlan, a_result: AResult) -> None:
+    (plan.file.parent / "broken").touch()
+    lab = Lab(replace(plan, finish=("false",)), a_result)
+    with pytest.raises(VariantError):
+        await lab.runner.run()
+    assert str(lab.runner.finish_error) == "'false' ended with 1"
+
+
+async def test_a_machine_without_room_for_a_process_is_a_failed_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: str, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", refuse)
+    with pytest.raises(CommandError, match="'true' cannot be run: Resource temporarily unavailable"):
+        await run_commands(["true"], place=None, directory=tmp_path, seconds=10)
+
+
 async def test_output_is_kept_and_time_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(CommandError) as error:
         await run_commands(["echo to out; echo to err >&2; exit 3"], place=None, directory=tmp_path, seconds=10)
@@ -169,7 +192,7 @@ def test_remote_commands_go_through_ssh() -> None:
     assert words[0] == "ssh"
     assert words[-3:-1] == ["--", "ssh://root@web1:2222"]
     assert words[-1].endswith("loadtop 'apachectl graceful'")
-    assert "BatchMode=yes" in words
+    assert {"BatchMode=yes", "RemoteCommand=none"} <= set(words)
 
 
 @pytest.mark.parametrize("place", [None, "local", "psutil"])
