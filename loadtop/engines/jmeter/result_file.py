@@ -160,8 +160,8 @@ class ResultReader:
 
 
 def _number(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise ValueError(f"{len(text)} digits")
+    if len(text) > MAX_DIGITS or not (text.isascii() and text.isdigit()):
+        raise ValueError("not a number")
     return int(text)
 
 

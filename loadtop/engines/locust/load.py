@@ -134,6 +134,12 @@ class LocustLoad(EngineLoad):
         """Start master and workers and wait until all are ready; False if the load was stopped before."""
         await self._master.start(self._files, self._port)
         starting = asyncio.gather(*(process.start(self._files, self._port) for process in self._worker_processes))
+        try:
+            return await self._until_ready(starting)
+        finally:
+            starting.cancel()
+
+    async def _until_ready(self, starting: "asyncio.Future[list[None]]") -> bool:
         wanted = self._plan.workers * len(self._worker_processes)
         timeout_at = time.monotonic() + READY_S
         while not self._stop.is_set():
@@ -147,8 +153,10 @@ class LocustLoad(EngineLoad):
                 if time.monotonic() > timeout_at:
                     raise
             ready = len(self._known_workers.all)
-            if starting.done() and ready >= wanted:
-                return True
+            if starting.done():
+                starting.result()  # raises what broke it off
+                if ready >= wanted:
+                    return True
             if time.monotonic() > timeout_at:
                 raise EngineError(
                     "only {ready} of {wanted} Locust workers were ready within {seconds:.0f} s",

@@ -183,6 +183,11 @@ def test_columns_that_we_did_not_ask_for_are_left_out() -> None:
     assert (results.requests, reader.threads) == (1, 2)
 
 
+@pytest.mark.parametrize("elapsed", ["-5", " 5", "+5", "1_0", "\u0665", ""])
+def test_what_is_not_a_number_is_damage(elapsed: str) -> None:
+    assert read(row().replace("1,4,", f"1,{elapsed},"))[0].requests == 0
+
+
 def test_numbers_beyond_all_measure_are_damage() -> None:
     assert read(row(elapsed=10**14))[0].requests == 1
     assert read(row(elapsed=10**15))[0].requests == 0

@@ -1,5 +1,6 @@
 """What Locust gets of a plan, and what is refused."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.engines.engine import LOCAL, Machine, read_resource
-from loadtop.engines.locust.load import LocustLoad, check, plan_json, rate_per_user, users_of
+from loadtop.engines.locust.load import LocustLoad, LocustProcess, check, plan_json, rate_per_user, users_of
 from loadtop.generator.plan import Plan, PlanError, Step, Target
 from tests.unit.known import known
 
@@ -36,6 +37,23 @@ def test_an_own_plan_replaces_ours() -> None:
     assert json.loads(plan_json(plan(), "", with_targets=False))["targets"] == []
     sample = known(LocustLoad(plan(), (LOCAL, Machine("g", "ssh://g")), "locust", user_plan="import locust").take())
     assert sample.keepalive is None  # the user's plan says what is requested, and how
+
+
+async def test_workers_that_cannot_be_started_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
+
+    async def start(process: LocustProcess, *_: object) -> None:
+        if process is not load._master:
+            raise RuntimeError("no pipe")
+
+    monkeypatch.setattr(LocustProcess, "start", start)
+    load = LocustLoad(plan(), (LOCAL,), "locust")
+    await load.start()
+    async with asyncio.timeout(5):
+        await load.wait()
+    assert [str(error) for error in errors] == ["no pipe"]
+    await load.close()
 
 
 def test_a_rate_has_users_enough() -> None:
