@@ -234,6 +234,9 @@ class ServiceReading(ServerReading):
         text = "{address} refuses connections: {setting} is reached"
         return Message(text, address=self.address, setting=self.setting) if self.refuses else None
 
+    def service(self, per_second: Mapping[str, float | None]) -> ServiceState:
+        raise NotImplementedError
+
     def state(self, kind: str, refused: float | None = None, **more: Any) -> ServiceState:
         """What :meth:`service` says, with ``more`` of its fields; ``refused`` are connections per second."""
         return ServiceState(

@@ -25,7 +25,7 @@ from tui.drawing.graph import (
 )
 from tui.drawing.line import Line, Role, Span, length
 from tui.drawing.numbers import size
-from tui.panels.timeline import NICE, Stretch, axis, cell_seconds, names_in
+from tui.panels.timeline import NICE, axis, cell_seconds, names_in
 
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
 SETS = st.sampled_from([UNICODE, BLOCKS, ASCII])
@@ -206,22 +206,22 @@ def test_a_cell_is_never_shorter_than_an_interval() -> None:
 
 
 def test_letters_follow_the_verdicts() -> None:
-    stretches = [Stretch(0, 3, "none"), Stretch(3, 5, "cpu")]
+    stretches = [(0, 3, "none"), (3, 5, "cpu")]
     assert names_in(stretches, 7, 1.0, "none") == ["none"] * 3 + ["cpu"] * 2 + [None] * 2
 
 
 def test_a_short_limit_does_not_vanish() -> None:
-    stretches = [Stretch(0, 8, "none"), Stretch(8, 9, "swap"), Stretch(9, 20, "none")]
+    stretches = [(0, 8, "none"), (8, 9, "swap"), (9, 20, "none")]
     assert names_in(stretches, 2, 10.0, "none") == ["swap", "none"]
 
 
 def test_the_longest_limit_wins() -> None:
-    stretches = [Stretch(0, 3, "cpu"), Stretch(3, 10, "swap")]
+    stretches = [(0, 3, "cpu"), (3, 10, "swap")]
     assert names_in(stretches, 1, 10.0, "none") == ["swap"]
 
 
 def test_overlapping_stretches_do_no_harm() -> None:
-    stretches = [Stretch(0, 10, "none"), Stretch(0, 0, "blind"), Stretch(6, 10, "blind")]
+    stretches = [(0, 10, "none"), (0, 0, "blind"), (6, 10, "blind")]
     assert names_in(stretches, 10, 1.0, "none") == ["none"] * 6 + ["blind"] * 4
 
 

@@ -20,7 +20,7 @@ from tui.drawing.line import (
     clip,
     clip_middle,
     fit,
-    fullest,
+    fitting,
     hanging,
     length,
     line,
@@ -209,6 +209,6 @@ def test_a_hanging_text_keeps_every_word_that_fits(text: str, cells: int) -> Non
 
 def test_the_fullest_line_that_fits_is_chosen() -> None:
     variants = (line("in 12 out 34"), line("in+out 46"), line("46"))
-    assert [text_of(fullest(cells, *variants)) for cells in (12, 11, 9, 8, 1)] == [
+    assert [text_of(fitting(cells, *variants)) for cells in (12, 11, 9, 8, 1)] == [
         "in 12 out 34", "in+out 46", "in+out 46", "46", "46",
     ]  # fmt: skip

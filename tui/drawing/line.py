@@ -175,7 +175,7 @@ def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
     return tuple(found)
 
 
-def fullest(cells: int, *variants: Line) -> Line:
+def fitting(cells: int, *variants: Line) -> Line:
     """The first of these lines that fits into ``cells``, else the last: give the one that says most first."""
     return next((each for each in variants if length(each) <= cells), variants[-1])
 

@@ -11,7 +11,7 @@ from loadtop.servers.apache.record import GROUP, ApacheStatus
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, flow, length, line, safe
 from tui.drawing.numbers import milliseconds, per_second
-from tui.panels.server import ServerPanel, fullest, fullness, is_full
+from tui.panels.server import ServerPanel, fullness, highest_fullness, is_full
 from tui.state.view import Curve, View
 
 _SLOTS: dict[str, tuple[Translatable, Role]] = {
@@ -73,7 +73,7 @@ def _scaled(groups: list[tuple[str, int]], whole: int, room: int) -> list[tuple[
 class ApachePanel(ServerPanel[ApacheStatus]):
     KIND = APACHE
     KEY = APACHE.name
-    CURVES = (Curve("apache.full", fullest(APACHE), "slots in use, 0 to {most}"),)
+    CURVES = (Curve("apache.full", highest_fullness(APACHE), "slots in use, 0 to {most}"),)
 
     def wanted(self, view: View) -> bool:
         """Also where no server of requests is seen: the panel says how to enable a status page."""

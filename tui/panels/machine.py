@@ -9,7 +9,7 @@ from loadtop.model.machine import Memory
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CoreShares, CpuShares, DiskRates, NetworkRates, TcpRates
 from tui.drawing.graph import ceiling_of_size, gauge, layers, level, stacked, utilisation
-from tui.drawing.line import Line, Role, Span, beside, clip, fit, fullest, length, line, safe, width
+from tui.drawing.line import Line, Role, Span, beside, clip, fit, fitting, length, line, safe, width
 from tui.drawing.numbers import count, milliseconds, per_second, percent, size, speed
 from tui.state.view import Curve, View, cpu_parts
 from tui.widgets.panel import Panel
@@ -173,7 +173,7 @@ def _stall(view: View, cells: int) -> Line:
     whole = (*head, Span(" %  "), Span(tr("major faults "), Role.DIM), Span(per_second(faults, 7), Role.VALUE), unit)
     roomy = (*head, Span(" %  "), words, Span(per_second(faults, 7), Role.VALUE), unit)
     tight = (*head, Span(" % "), words, Span(per_second(faults, 6), Role.VALUE))
-    return fullest(cells, whole, roomy, (*tight, unit), tight)
+    return fitting(cells, whole, roomy, (*tight, unit), tight)
 
 
 def _busiest_disk(host: HostView) -> float | None:
@@ -223,14 +223,14 @@ class DevicePanel(Panel):
         wait = (Span(milliseconds(disk.await_ms, 6), Role.VALUE), Span(" ms ", Role.DIM))
         moved = Span(speed(disk.read_kb + disk.write_kb, 9), Role.VALUE)
         swap = (Span(f" {tr('swap')}", Role.SWAP),) if disk.swap else ()
-        return fullest(cells, (*head, *wait, moved, *swap), (*head, moved, *swap), (*head, *swap))
+        return fitting(cells, (*head, *wait, moved, *swap), (*head, moved, *swap), (*head, *swap))
 
     def _network(self, network: NetworkRates, cells: int) -> Line:
         name, share = self._device(network.name), () if network.util is None else _share(network.util, 4)
         received, sent = (Span(speed(kb, 8), Role.VALUE) for kb in (network.rx_kb, network.tx_kb))
         apart = (name, Span(tr("in "), Role.DIM), received, Span(tr(" out "), Role.DIM), sent)
         both = (name, Span(tr("in+out "), Role.DIM), Span(speed(network.rx_kb + network.tx_kb, 8), Role.VALUE))
-        return fullest(cells, (*apart, *share), apart, both)
+        return fitting(cells, (*apart, *share), apart, both)
 
     def _device(self, name: str) -> Span:
         return Span(pad(clip(safe(name), NAME - 1, self.glyphs.ellipsis), NAME))
@@ -257,4 +257,4 @@ def _tcp(tcp: TcpRates, cells: int) -> Line:
     waiting = (Span(tr("/s TIME_WAIT "), Role.DIM), Span(count(tcp.time_wait, 6), Role.VALUE))
     head = (Span("tcp".ljust(NAME)), words, Span(per_second(lost, 4), role))
     tight = (Span("tcp "), words, Span(per_second(lost, 3), role))
-    return fullest(cells, (*head, *waiting), (*tight, *waiting), (*head, Span("/s", Role.DIM)))
+    return fitting(cells, (*head, *waiting), (*tight, *waiting), (*head, Span("/s", Role.DIM)))

@@ -4,9 +4,9 @@ from loadtop.i18n import tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.mysql.record import MysqlStatus
-from tui.drawing.line import Line, Role, Span, line
+from tui.drawing.line import Role, Span
 from tui.drawing.numbers import count, per_second
-from tui.panels.server import Figures, ServicePanel, is_full
+from tui.panels.server import Figures, ServicePanel
 from tui.state.view import Curve
 
 
@@ -15,17 +15,6 @@ class MysqlPanel(ServicePanel[MysqlStatus]):
     KEY = MYSQL.name
     CURVES = (Curve("mysql.running", MYSQL.read("mysql.running"), "running sessions, 0 to {top}", 10.0),)
     RATE = "questions"
-
-    @staticmethod
-    def rank(rates: ServerRates[MysqlStatus]) -> tuple[float, float]:
-        """Those with waits for locks first, then the fullest."""
-        return -(rates.reading.lock_waits or 0), -(rates.reading.full or 0.0)
-
-    def gauge(self, rates: ServerRates[MysqlStatus]) -> tuple[Line, float | None]:
-        status = rates.reading
-        taken = Role.BAD if rates.per_second["refused"] or is_full(status.full) else Role.VALUE
-        limit = tr(" of {all}  ", all=count(status.usable))
-        return line(tr("connected "), Span(count(status.connected), taken), limit), status.full
 
     def figures(self, rates: ServerRates[MysqlStatus]) -> Figures:
         status, waits = rates.reading, rates.reading.lock_waits

@@ -7,8 +7,8 @@ from loadtop.rates.records import ServerRates
 from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from tui.drawing.line import Line, Role, Span, line, safe
-from tui.panels.pool import Figures, PoolPanel
-from tui.panels.server import fullest
+from tui.panels.pool import PoolFigures, PoolPanel
+from tui.panels.server import highest_fullness
 from tui.state.view import Curve, View
 
 
@@ -16,12 +16,12 @@ class FpmPanel(PoolPanel[FpmPool]):
     KIND = PHP_FPM
     KEY = PHP_FPM.name
     TAB: Translatable = "php-fpm"
-    CURVES = (Curve("fpm.full", fullest(PHP_FPM), "busy children, 0 to 100 %"),)
+    CURVES = (Curve("fpm.full", highest_fullness(PHP_FPM), "busy children, 0 to 100 %"),)
 
-    def figures(self, rates: ServerRates[FpmPool]) -> Figures:
+    def figures(self, rates: ServerRates[FpmPool]) -> PoolFigures:
         pool = rates.reading
         served = rates.per_second["accepted"]
-        return Figures(pool.pool, pool.active, pool.max_children, pool.listen_queue, pool.full, served)
+        return PoolFigures(pool.pool, pool.active, pool.max_children, pool.listen_queue, pool.full, served)
 
     def title(self, view: View) -> Line:
         pools = self.records(view)

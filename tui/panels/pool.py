@@ -1,10 +1,11 @@
 """Pools of application workers: how many of each serve a request, and how many requests wait for one."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from loadtop.i18n import pad
 from loadtop.rates.records import ServerRates
+from loadtop.servers.worker_processes import WorkerProcesses
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, clip, line, safe
 from tui.drawing.numbers import count, per_second
@@ -16,7 +17,7 @@ _GAUGE = 8
 _MIN_NAME, _MAX_NAME = 8, 20
 
 
-class Figures(NamedTuple):
+class PoolFigures(NamedTuple):
     """What is shown of one pool; ``full`` is in percent."""
 
     name: str
@@ -30,7 +31,7 @@ class Figures(NamedTuple):
 class PoolPanel(ServerPanel[R]):
     """A row per pool of the chosen machine, those with a queue first, then the fullest."""
 
-    def figures(self, rates: ServerRates[R]) -> Figures:
+    def figures(self, rates: ServerRates[R]) -> PoolFigures:
         raise NotImplementedError
 
     def records(self, view: View) -> Sequence[ServerRates[R]]:
@@ -50,7 +51,7 @@ class PoolPanel(ServerPanel[R]):
         head = line(Span(clip(f"{'pool':<{name}} busy   of queue", cells, ""), Role.DIM))
         return [head, *(self._row(self.figures(each), name, cells) for each in records[: max(1, rows - 1)])]
 
-    def _row(self, pool: Figures, room: int, cells: int) -> Line:
+    def _row(self, pool: PoolFigures, room: int, cells: int) -> Line:
         spans = [
             Span(pad(clip(safe(pool.name), room, self.glyphs.ellipsis), room)),
             Span(count(pool.active, 5), Role.BAD if is_full(pool.full) else Role.VALUE),
@@ -61,3 +62,14 @@ class PoolPanel(ServerPanel[R]):
         if spare >= _GAUGE - 2:
             spans += [Span("  "), *gauge(pool.full, spare, fullness(pool.full), self.glyphs)]
         return tuple(spans)
+
+
+W = TypeVar("W", bound=WorkerProcesses)
+
+
+class WorkerPanel(PoolPanel[W]):
+    """A panel for one kind of server with pools of worker processes."""
+
+    def figures(self, rates: ServerRates[W]) -> PoolFigures:
+        pool, served = rates.reading, rates.per_second.get("requests")
+        return PoolFigures(pool.address, pool.active, pool.slots, pool.queued, pool.full, served)

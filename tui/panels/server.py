@@ -30,7 +30,7 @@ def is_full(percent: float | None) -> bool:
     return percent is not None and percent >= FULL_PCT
 
 
-def fullest(kind: AnyKind) -> Callable[[HostView], float | None]:
+def highest_fullness(kind: AnyKind) -> Callable[[HostView], float | None]:
     """How full the fullest server of a kind is, in percent."""
 
     def value(host: HostView) -> float | None:
@@ -139,6 +139,18 @@ S = TypeVar("S", bound=ServiceReading)
 
 class ServicePanel(GaugePanel[S]):
     """A panel for databases or caches: also says where connections are refused, and which session blocks others."""
+
+    @staticmethod
+    def rank(rates: ServerRates[S]) -> tuple[float, float]:
+        """Those with waits for locks first, then the fullest."""
+        return -(rates.reading.service(rates.per_second).lock_waits or 0), -(rates.reading.full or 0.0)
+
+    def gauge(self, rates: ServerRates[S]) -> tuple[Line, float | None]:
+        """Connections of those that may be open."""
+        status = rates.reading.service(rates.per_second)
+        role = Role.BAD if status.refuses or is_full(rates.reading.full) else Role.VALUE
+        limit = tr(" of {all}  ", all=count(status.connection_limit))
+        return line(tr("connected "), Span(count(status.connected), role), limit), rates.reading.full
 
     def table(self, view: View, records: Sequence[ServerRates[S]], cells: int, rows: int) -> list[Line]:
         status = records[0].reading

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import count, groupby
-from typing import NamedTuple
+from operator import itemgetter
 
 from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import clock, duration, tr
@@ -17,14 +17,6 @@ NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)  #
 LABEL = 10  # cells from one label of the axis to the next, at least
 
 
-class Stretch(NamedTuple):
-    """A stretch of the session, in seconds since its start, with what to print for it."""
-
-    start: float
-    end: float
-    name: str
-
-
 def cell_seconds(seconds: float, cells: int, interval_s: float = 1.0) -> float:
     """Seconds per cell, so that ``seconds`` fit into ``cells``: a round number, not below the interval."""
     if cells <= 0:
@@ -33,21 +25,20 @@ def cell_seconds(seconds: float, cells: int, interval_s: float = 1.0) -> float:
     return float(next((nice for nice in NICE if nice >= least - 1e-9), -(-least // NICE[-1]) * NICE[-1]))
 
 
-def names_in(stretches: Sequence[Stretch], cells: int, per_cell: float, calm: str) -> list[str | None]:
-    """What to print in each cell: the name that holds longest in it; ``calm`` only where nothing else holds, so that
-    short limits are seen. ``None`` where nothing was measured."""
+def names_in(spans: Sequence[tuple[float, float, str]], cells: int, per_cell: float, calm: str) -> list[str | None]:
+    """What to print in each cell: the name of the span (start, end, name) that holds longest in it; ``calm`` only where
+    nothing else holds, so that short limits are seen. ``None`` where nothing was measured."""
     found: list[str | None] = []
     index = 0
     for cell in range(cells):
         start, end = cell * per_cell, (cell + 1) * per_cell
-        while index < len(stretches) and stretches[index].end <= start:
+        while index < len(spans) and spans[index][1] <= start:
             index += 1
         held: dict[str, float] = {}
-        for stretch in stretches[index:]:
-            if stretch.start >= end:
+        for began, ended, name in spans[index:]:
+            if began >= end:
                 break
-            overlap = min(end, stretch.end) - max(start, stretch.start)
-            held[stretch.name] = held.get(stretch.name, 0.0) + max(0.0, overlap)
+            held[name] = held.get(name, 0.0) + max(0.0, min(end, ended) - max(start, began))
         held = {name: seconds for name, seconds in held.items() if seconds > 0.01 * per_cell}
         loud = {name: seconds for name, seconds in held.items() if name != calm}
         found.append(max(loud or held, key=lambda name: (loud or held)[name]) if held else None)
@@ -120,10 +111,9 @@ class TimePanel(Panel):
         if self._named[0] is view and self._named[1] == cells:
             return self._named[2]
         past = view.history
-        stretches = [Stretch(span.start, span.end, span.bottleneck) for span in past.timeline.spans]
-        stretches += [Stretch(start, end, UNSEEN) for start, end in past.unseen]
-        stretches.sort(key=lambda stretch: stretch.start)
-        names = names_in(stretches, cells, _per_cell(view, cells), NONE)
+        spans = [(span.start, span.end, span.bottleneck) for span in past.timeline.spans]
+        spans += [(start, end, UNSEEN) for start, end in past.unseen]
+        names = names_in(sorted(spans, key=itemgetter(0)), cells, _per_cell(view, cells), NONE)
         self._named = (view, cells, names)
         return names
 

@@ -9,7 +9,7 @@ from loadtop.model import LoadState
 from loadtop.reports.limits import at_load, limits_in_words
 from loadtop.servers.registry import evidence_title
 from tui.drawing.graph import meter
-from tui.drawing.line import Line, Role, Span, clip_middle, flow, fullest, length, line, message_text, safe, wrap
+from tui.drawing.line import Line, Role, Span, clip_middle, fitting, flow, length, line, message_text, safe, wrap
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import (
     counts,
@@ -61,7 +61,7 @@ class VerdictPanel(Panel):
             variants += [f" {state.subject}{state.where}", f" {clip_middle(state.subject, room, self.glyphs.ellipsis)}"]
         elif state.where:
             variants.append(state.where)
-        return fullest(cells, *((badge, Span(words, Role.VALUE)) for words in variants))
+        return fitting(cells, *((badge, Span(words, Role.VALUE)) for words in variants))
 
     def tag(self, view: View) -> Line:
         verdict = view.verdict
@@ -162,7 +162,7 @@ class VerdictPanel(Panel):
         head, time = sentence(main.finding), tr("for {time}", time=duration(round(main.seconds)))
         if main.is_limit:
             under = line(*head, at_load(main))
-            head = fullest(cells, line(*under, f" {time}"), under, head)
+            head = fitting(cells, line(*under, f" {time}"), under, head)
         parts = [line(rendered(limit, safe)) for limit in limits_in_words(held)]
         limits = flow(parts, (Span("; ", Role.DIM),), cells, max(1, rows - 2))
         return [head, *self._flow(main.finding, view, cells, max(1, rows - 1 - len(limits))), *limits][:rows]

@@ -18,7 +18,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import milliseconds, per_second
-from tui.panels.timeline import Stretch, axis, cell_seconds, names_in, notes, strip
+from tui.panels.timeline import axis, cell_seconds, names_in, notes, strip
 from tui.widgets.page import SCROLL_KEYS, PageScreen
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
@@ -86,11 +86,12 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
 
 
 def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Line:
-    stretches = [
-        Stretch(max(0.0, span["from_s"] - run.series.began), span["to_s"] - run.series.began, str(span["bottleneck"]))
+    began = run.series.began
+    spans = [
+        (max(0.0, span["from_s"] - began), span["to_s"] - began, str(span["bottleneck"]))
         for span in run.summary["timeline"]
     ]
-    return strip(names_in(stretches, cells, per_cell, NONE), appearance.glyphs)
+    return strip(names_in(spans, cells, per_cell, NONE), appearance.glyphs)
 
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:

@@ -13,7 +13,7 @@ from loadtop.model.histogram import mean, percentile
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip_middle, fullest, hanging, length, line, message_text, safe, width
+from tui.drawing.line import Line, Role, Span, clip_middle, fitting, hanging, length, line, message_text, safe, width
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 from tui.state.view import Phase, View
 from tui.widgets.page import PageScreen
@@ -46,7 +46,7 @@ def table(
     columns = WIDE if cells >= WIDE_CELLS else NARROW if cells >= NARROW_CELLS else TINY
     heading = "".join(pad(tr(name), size, right=True) for name, size in columns)
     head = line(Span(f"{heading}  {pad(tr('limit'), LIMIT)}", Role.DIM))
-    found = [fullest(cells, (*head, Span(tr("throughput"), Role.DIM)), head)]
+    found = [fitting(cells, (*head, Span(tr("throughput"), Role.DIM)), head)]
     known = list(results) if running is None else [*results, running]
     known.sort(key=lambda result: (result.concurrency, result.at_s))
     top = max((result.rps for result in known), default=0.0)
