@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from collectors.config_files import Config
 from collectors.machine import Endpoint, Machine, Texts
-from collectors.routing import Route
+from collectors.routing import Routes
 from loadtop.model import Role, ServerKind
 
 
@@ -36,7 +36,7 @@ class Kind(ServerKind):
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()  # where its configuration says that it listens
-    routes: Callable[[Config], list[Route] | None] = lambda _: None  # where it sends requests; ``None``: nowhere
+    routes: Callable[[Config], Routes | None] = lambda _: None  # where it sends requests; ``None``: nowhere
     fastcgi_addresses: Callable[[Config], frozenset[str] | None] = lambda _: None
     """The sockets (paths) and ports of the pools that its configuration names; ``None`` if it certainly asks none."""
     pool_addresses: Callable[[Machine, int], Awaitable[frozenset[str]]] | None = None  # sockets and ports of its pools

@@ -2,8 +2,9 @@
 
 import ipaddress
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from collectors import host_names
 from collectors.machine import Endpoint, Missing, Texts, Wanted
@@ -13,7 +14,12 @@ _LOCAL = re.compile(r"\|-- ([\d.]{7,15})\n\s{0,99}/32 host LOCAL", re.ASCII)
 _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 
 MOST_ADDRESSES = 64  # of one machine that are kept
+MOST_PLACES = 5000  # that are followed for one URL; what else a configuration names is unknown
+_MOST_OF_NAME = 500  # addresses of one name, or of the machine
 _ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - as they are configured
+_ALL = "*"  # in place of a host: every entry at a port
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +41,56 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Every server that requests can reach that come in at one of these places."""
+    """Requests that come in at one of ``entries`` can reach every server of ``upstreams``. Routes that lead to the same
+    servers share their list."""
 
     entries: Sequence[Place]
-    servers: Sequence[Place]
-
-    def accepts(self, entry: Place) -> bool:
-        if entry.socket:
-            return any(place.socket == entry.socket for place in self.entries)
-        return any(
-            place.port == entry.port and (not entry.host or place.host in (*_ANYWHERE, entry.host))
-            for place in self.entries
-            if place.port
-        )
+    upstreams: Sequence[Sequence[Place]]
 
 
-def accepted(routes: Iterable[Route], entry: Place) -> bool:
-    return any(route.accepts(entry) for route in routes)
+class Routes:
+    """The routes of one server, by the places where requests come in."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._at: dict[tuple[str, int], list[Route]] = {}
+        for route in routes:
+            for key in dict.fromkeys(key for entry in route.entries for key in _keys(entry)):
+                self._at.setdefault(key, []).append(route)
+
+    def at(self, entry: Place) -> list[list[Route]]:
+        """Lists of the routes of requests that come in there; empty if it accepts none there."""
+        host, port = entry.host or _ALL, entry.port
+        keys = [(entry.socket, 0)] if entry.socket else [(host, port), ("", port)]
+        return [self._at[key] for key in keys if key in self._at]
 
 
-def reached(routes: Iterable[Route], entry: Place, port: int) -> list[Place]:
-    """Every server that requests that come in there can reach, where they came to the machine at ``port``."""
-    return [place.seen_from(port) for route in routes if route.accepts(entry) for place in route.servers]
+def _keys(entry: Place) -> Iterator[tuple[str, int]]:
+    if entry.socket:
+        yield entry.socket, 0
+    elif entry.port:
+        yield _ALL, entry.port
+        yield "" if entry.host in _ANYWHERE else entry.host, entry.port
+
+
+def accepted(routes: Iterable[Routes], entry: Place) -> bool:
+    return any(each.at(entry) for each in routes)
+
+
+def reached(routes: Iterable[Routes], entry: Place, port: int, known: set[int] | None = None) -> list[Place]:
+    """Every server that requests that come in there can reach, where they came to the machine at ``port``. Lists that
+    are ``known``, by their ids, are left out, and added to it: so all calls together take as long as there are servers.
+    """
+    known = set() if known is None else known
+    found = _each_once((at for each in routes for at in each.at(entry)), known)
+    upstreams = _each_once((route.upstreams for route in found), known)
+    return [place.seen_from(port) for place in _each_once(upstreams, known)]
+
+
+def _each_once(lists: Iterable[Sequence[T]], known: set[int]) -> Iterator[T]:
+    for each in lists:
+        if id(each) not in known:
+            known.add(id(each))
+            yield from each
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +109,7 @@ class Router:
         self._addresses: dict[str, frozenset[str]] = {}
 
     async def backends(
-        self, first: Sequence[Route], proxies: Sequence[Route], web: Sequence[Route], port: int
+        self, first: Sequence[Routes], proxies: Sequence[Routes], web: Sequence[Routes], port: int
     ) -> Backends | None:
         """Where requests that come in at ``port`` of the ``first`` routes end, also by way of other ``proxies`` and
         ``web`` servers, which also answer some themselves; ``None`` if none of the first accepts them there. Raises
@@ -88,10 +122,13 @@ class Router:
         todo, seen = [(entry, first)], {entry}
         found: set[Endpoint] = set()
         unknown: dict[str, None] = {}
+        known: set[int] = set()
+        left = MOST_PLACES
         while todo:
             at, through = todo.pop()
-            for place in dict.fromkeys(reached(through, at, port)):
-                here = await self._here(place, own)
+            for place in dict.fromkeys(reached(through, at, port, known)):
+                here = await self._here(place, own) if left > 0 else None
+                left -= 1 + len(here or ())
                 if not here:
                     unknown |= {} if here is not None else {place.text: None}
                     continue
@@ -111,7 +148,7 @@ class Router:
         if not place.port:
             return None
         addresses = await self._resolved(place.host) if place.host else own
-        if not addresses:
+        if not 0 < len(addresses) <= _MOST_OF_NAME:
             return None
         return frozenset(Place(address, place.port) for address in addresses & own)
 

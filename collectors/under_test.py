@@ -18,7 +18,7 @@ from collectors.machine import Endpoint, Machine
 from collectors.parsing import excerpt
 from collectors.places import behind, origin_of, port_of, serving
 from collectors.request_path import RequestPath
-from collectors.routing import Backends, Route, Router
+from collectors.routing import Backends, Router, Routes
 from loadtop.i18n import Message
 from loadtop.model import Role
 
@@ -183,9 +183,10 @@ class UnderTest:
         direct: dict[str, frozenset[int]] = {}
         found: set[int] = set()
         unknown: tuple[str, ...] = ()
+        proxies = await self._proxies()
         for url in self.target_urls:
             served = serving(places, url)
-            backends = await self._backends(served, port_of(url))
+            backends = await self._backends(proxies, served, port_of(url))
             if served or backends is None:
                 direct[url] = served
                 found |= served
@@ -199,25 +200,26 @@ class UnderTest:
         self._unknown = unknown
         return frozenset() if hidden or unknown else frozenset(found), direct
 
-    async def _backends(self, served: frozenset[int], port: int) -> Backends | None:
+    async def _backends(self, proxies: Sequence[Routes], served: frozenset[int], port: int) -> Backends | None:
         """Where the web servers at a port send requests, or if there are none, the proxies there."""
-        routes = {
-            pid: server.kind.routes(server.config) for pid, server in self._servers.items() if not server.own_network
+        web = {
+            pid: routes
+            for pid, server in self._servers.items()
+            if not server.own_network and (routes := server.kind.routes(server.config)) is not None
         }
-        web = [route for each in routes.values() for route in each or ()]
-        first = [route for pid, each in routes.items() if pid in served for route in each or ()]
+        first = [routes for pid, routes in web.items() if pid in served]
         if served and not first:
             return None
-        proxies = await self._proxies()
-        return await self._router.backends(first or proxies, proxies, web, port)
+        return await self._router.backends(first or proxies, proxies, list(web.values()), port)
 
-    async def _proxies(self) -> list[Route]:
+    async def _proxies(self) -> list[Routes]:
         running = self._proxies_here()
         if running != self._running_proxies:
             self._running_proxies = running
             self._router = Router(self._machine)
         read = [(kind, await configuration_of(self._machine, kind, pid)) for kind, pid in running]
-        return [route for kind, config in read if config is not None for route in kind.routes(config) or ()]
+        found = [kind.routes(config) for kind, config in read if config is not None]
+        return [routes for routes in found if routes is not None]
 
     def _proxies_here(self) -> list[tuple[Kind, int]]:
         proxies = [kind for kind in self._kinds if kind.role is Role.PROXY]

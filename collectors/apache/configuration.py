@@ -25,11 +25,11 @@ LAYOUTS = (  # Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD
 
 INCLUDE = re.compile(r"\s{0,99}Include(?:Optional)?\s{1,99}(?:\"([^\"]{1,4096})\"|(\S{1,4096}))", re.IGNORECASE)
 _ROOT = re.compile(r"\s{0,99}ServerRoot\s{1,99}\"?([^\"\s]{1,4096})", re.IGNORECASE)
-_OPEN = re.compile(r"\s{0,99}<(\w{1,99})\s{0,99}([^>]{0,4096})>")
+_OPEN = re.compile(r"\s{0,99}<(\w{1,99}+)\s{0,99}+([^>]{0,4096}+)>")
 _CLOSE = re.compile(r"\s{0,99}</(\w{1,99})>")
 _MPM = re.compile(r"(!?)\s{0,99}(?:mpm_)?(prefork|worker|event)(?:_module|\.c)", re.IGNORECASE)
 _LOADED = re.compile(r"\s{0,99}LoadModule\s{1,99}mpm_(prefork|worker|event)_module\s", re.IGNORECASE)
-_FASTCGI = re.compile(r"unix:([^|\"'\s]{1,4096})\||fcgi://[\w.\[\]:-]{0,255}:(\d{1,5})")
+_FASTCGI = re.compile(r"unix:([^|\"'\s]{1,107}+)\||fcgi://[\w.\[\]:-]{0,255}:(\d{1,5})")
 _FIELDS = {  # the directives of limits, by their names in the record ApacheStatus
     "maxrequestworkers": "max_request_workers",
     "maxclients": "max_request_workers",

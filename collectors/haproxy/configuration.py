@@ -14,7 +14,7 @@ from itertools import pairwise
 from collectors.config_files import Config, read_config
 from collectors.machine import Endpoint, Texts
 from collectors.parsing import MOST_PORT, count_or_none
-from collectors.routing import Place, Route
+from collectors.routing import Place, Route, Routes
 
 STATS_URI = "/haproxy?stats"  # where the page is where ``stats uri`` is not given
 LAYOUT = "/etc/haproxy/haproxy.cfg"  # Debian's, Red Hat's and Alpine's
@@ -129,24 +129,25 @@ def address_of(place: Place) -> str:
     return str(Endpoint(place.host or "127.0.0.1", place.port))
 
 
-def routes(config: Config) -> list[Route]:
-    every = list(sections(config.lines))
-    return [
-        Route([bind for bind, _ in each.binds], [server for to in _reached(each, every) for server in to.servers])
-        for each in every
-        if each.kind in ("frontend", "listen")
-    ]
+def routes(config: Config) -> Routes:
+    return config.once(routes, lambda: Routes(_routes(config.lines)))
 
 
-def _reached(first: Section, every: Iterable[Section]) -> Iterator[Section]:
-    """The sections whose servers a frontend uses. A backend whose name is computed (``%[...]``) can be any."""
-    names = {first.default, *first.backends}
-    computed = any("%" in name for name in names)
-    return (
-        each
-        for each in every
-        if each is first or (each.kind in ("backend", "listen") and (computed or each.name in names))
-    )
+def _routes(lines: Iterable[str]) -> Iterator[Route]:
+    """A backend whose name is computed (``%[...]``) can be any."""
+    every = list(sections(lines))
+    everything: list[Place] = []
+    by_name: dict[str, list[Place]] = {}
+    for each in every:
+        if each.kind in ("backend", "listen"):
+            everything += each.servers
+            by_name.setdefault(each.name, []).extend(each.servers)
+    for each in every:
+        if each.kind in ("frontend", "listen"):
+            names = dict.fromkeys((each.default, *each.backends))
+            computed = any("%" in name for name in names)
+            named = [everything] if computed else [by_name[name] for name in names if name in by_name]
+            yield Route([bind for bind, _ in each.binds], [each.servers, *named])
 
 
 def place_of(text: str, chroot: str = "") -> Place:

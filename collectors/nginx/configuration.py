@@ -14,7 +14,7 @@ from itertools import pairwise
 from collectors.config_files import Config, includes, read_config
 from collectors.machine import Endpoint, Texts
 from collectors.parsing import MOST_PORT, count_or_none
-from collectors.routing import Place, Route
+from collectors.routing import Place, Route, Routes
 
 LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
 """Distributions for Linux, built from source, FreeBSD."""
@@ -31,9 +31,8 @@ _WORD = re.compile(
 variable. A quote that is never closed ends somewhere too, so that no text takes long."""
 _MASTER = re.compile(r"nginx: master process (.{0,4096})", re.DOTALL)
 _ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]{1,45})\]|([\w.*-]{1,255}))?(?::?(\d{1,5}))?", re.ASCII)
-_URL = re.compile(
-    r"(https?|grpcs?)://(unix:[^:]{1,500}(?::.{0,500})?|[^/$]{1,500})(?:/.{0,500})?", re.ASCII | re.DOTALL
-)
+_URL = re.compile(r"(https?|grpcs?)://(unix:[^:]{1,107}(?=:|\Z)|[^/$]{1,255}(?=/|\Z))", re.ASCII)
+"""Linux has no longer paths of sockets (unix(7)), and no longer names."""
 _PASSES = {"proxy_pass", "grpc_pass"}
 _POOLS = {"fastcgi_pass", "uwsgi_pass", "scgi_pass"}
 
@@ -119,32 +118,32 @@ def listening(config: Config) -> tuple[Endpoint, ...]:
 def fastcgi_addresses(config: Config) -> frozenset[str] | None:
     """The sockets and ports of the application pools that it names; ``None`` if it names none."""
     settings = settings_of(config)
-    named = [
-        place for server in settings.servers for name in server.pools for place in settings.upstreams.get(name, [name])
-    ]
+    names = dict.fromkeys(name for server in settings.servers for name in server.pools)
+    named = [place for name in names for place in settings.upstreams.get(name, [name])]
     places = [_place(each) for each in named]
     if config.found and not named and config.problem() is None:
         return None
     return frozenset(place.socket or str(place.port) for place in places if place.port or place.socket)
 
 
-def routes(config: Config) -> list[Route] | None:
+def routes(config: Config) -> Routes | None:
     """Where it passes requests on; ``None`` if it answers all of them itself."""
-    settings = settings_of(config)
-    if not any(server.passes for server in settings.servers):
+    return config.once(routes, lambda: _routes(settings_of(config)))
+
+
+def _routes(settings: Settings) -> Routes | None:
+    upstreams = {
+        name: [_place(each, _DEFAULT_PORT) for each in servers] for name, servers in settings.upstreams.items()
+    }
+    passed_on: dict[str, list[Place]] = {}
+    for url in dict.fromkeys(url for server in settings.servers for url in server.passes):
+        match = _URL.match(url)
+        scheme, name = (match[1], match[2]) if match else ("", "")
+        port = 443 if scheme in ("https", "grpcs") else _DEFAULT_PORT
+        passed_on[url] = upstreams.get(name) or [_place(name, port, url)]
+    if not passed_on:
         return None
-    return [
-        Route(server.listens, [place for url in server.passes for place in _passed_on(settings, url)])
-        for server in settings.servers
-    ]
-
-
-def _passed_on(settings: Settings, url: str) -> list[Place]:
-    """The servers that a URL to pass requests on to means."""
-    match = _URL.fullmatch(url)
-    scheme, name = (match[1], match[2]) if match else ("", "")
-    upstream = [_place(each, _DEFAULT_PORT) for each in settings.upstreams.get(name, ())]
-    return upstream or [_place(name, 443 if scheme in ("https", "grpcs") else _DEFAULT_PORT, url)]
+    return Routes(Route(each.listens, [passed_on[url] for url in each.passes]) for each in settings.servers)
 
 
 def _directive(

@@ -15,6 +15,7 @@ from collectors.haproxy import configuration as haproxy
 from collectors.machine import FOREIGN, Missing, Wanted
 from collectors.nginx import configuration as nginx
 from collectors.php_fpm import configuration as php_fpm
+from collectors.routing import MOST_PLACES, OWN_ADDRESSES, Backends, Place, Route, Router, Routes
 from tests.unit.collectors.fake_machine import FakeMachine
 from tests.unit.processor_time import allowed_s
 
@@ -120,7 +121,37 @@ WORST = {
     "sections": "<IfModule x>\n" * config_files.MOST_LINES,
     "listens": "Listen 80\n" * config_files.MOST_LINES,
     "servers": "server a 127.0.0.1:80\n" * config_files.MOST_LINES,
+    "nginx, one upstream of many": (
+        "http { upstream u {\n"
+        + "server c:3; server d:4;\n" * 8000
+        + "}\n"
+        + "server { proxy_pass http://u; fastcgi_pass u; }\n" * 8000
+    ),
+    "nginx, slashes": "server { proxy_pass http://unix:" + f"{'/' * 1100};\nproxy_pass http://unix:" * 900,
+    "haproxy, computed backends": (
+        "frontend f\nbind :80\nuse_backend %[x]\n" * 4000 + "backend b\nserver s 127.0.0.1:80\n" * 4000
+    ),
+    "haproxy, one backend of many": (
+        "frontend f\nbind :80\ndefault_backend b\n" * 4000
+        + "backend b\n"
+        + "".join(f"server s :{number}\n" for number in range(1, 8000))
+    ),
+    "haproxy, a chain": "".join(
+        f"listen f\nbind :{number}\nbind 127.0.0.1:80\nserver s 127.0.0.1:{number + 1}\n" for number in range(80, 5080)
+    ),
+    "sockets": f"fcgi{'unix:' * 818}\n" * 256,
+    "an open section": f"<a{' ' * 4000}\n" * 256,
+    "a section of words": f"<{'a' * 4000}\n" * 256,
 }
+MANY_ADDRESSES = "".join(
+    f"     |-- 10.0.{number // 256}.{number % 256}\n        /32 host LOCAL\n" for number in range(26_000)
+)
+
+
+def backends(routes: Routes | None, addresses: str = MANY_ADDRESSES) -> Backends | None:
+    through = [routes] if routes is not None else []
+    files = Files({OWN_ADDRESSES[0].path: addresses})
+    return asyncio.run(Router(files).backends(through, through, through, 80))
 
 
 @pytest.mark.parametrize("kind", WORST)
@@ -133,7 +164,11 @@ def test_no_step_over_the_largest_configuration_takes_long(kind: str) -> None:
         "apache, limits": lambda: apache.limits(config, "event"),
         "apache, pools": lambda: apache.fastcgi_addresses(config),
         "nginx": lambda: nginx.listening(config),
+        "nginx, pools": lambda: nginx.fastcgi_addresses(config),
+        "nginx, routes": lambda: nginx.routes(config),
+        "nginx, backends": lambda: backends(nginx.routes(config)),
         "haproxy, routes": lambda: haproxy.routes(config),
+        "haproxy, backends": lambda: backends(haproxy.routes(config)),
         "haproxy, statistics": lambda: haproxy.parse(config.lines),
         "php-fpm": lambda: php_fpm.parse(config.lines),
     }
@@ -145,6 +180,14 @@ def test_no_step_over_the_largest_configuration_takes_long(kind: str) -> None:
         if took_s > allowed_s(0.5):
             slow[name] = took_s
     assert slow == {}
+
+
+def test_servers_beyond_the_limit_count_as_unknown() -> None:
+    places = [Place("10.9.9.9", 80, text="far"), Place(port=81, text="near"), Place("10.9.9.9", 82, text="last")]
+    routes = Routes([Route([Place(port=80)], [places, [Place("10.9.9.9", 83, text="next")] * 2])])
+    assert backends(routes) == Backends(unknown=("near",))  # it has too many addresses to follow all of them
+    many = [Place("10.9.9.9", port, text=str(port)) for port in range(1, MOST_PLACES + 1)]
+    assert backends(Routes([Route([Place(port=80)], [many, places])])) == Backends(unknown=("far", "near", "last"))
 
 
 def status(*users: int) -> str:

@@ -66,13 +66,13 @@ def told(place: Place) -> str:
     ],
 )
 def test_what_requests_of_a_port_can_reach(port: int, servers: set[str]) -> None:
-    found = routes(config_of(BALANCED))
+    found = [routes(config_of(BALANCED))]
     assert accepted(found, Place(port=port))
     assert set(map(told, reached(found, Place(port=port), port))) == servers
 
 
 def test_an_unused_port() -> None:
-    found = routes(config_of(BALANCED))
+    found = [routes(config_of(BALANCED))]
     assert not accepted(found, Place(port=84))
     assert not accepted(found, Place("10.0.0.2", 83))
     assert not accepted(found, Place(port=1024))
@@ -107,7 +107,7 @@ def test_sockets_of_servers_are_below_the_chroot_and_those_of_bind_are_not() -> 
     text = (
         "global\n chroot /var/lib/haproxy/\nfrontend a\n bind unix@/x.sock\n default_backend b\nbackend b\n server s /y"
     )
-    found = routes(config_of(text))
+    found = [routes(config_of(text))]
     assert set(map(told, reached(found, Place(socket="/x.sock"), 80))) == {"/var/lib/haproxy/y"}
 
 
@@ -132,7 +132,7 @@ class Proxied:
 
 async def backends(machine: Proxied, router: Router, port: int = 80) -> Backends | None:
     config = known(await configuration_of(cast("Machine", machine), KIND, 7))
-    found = routes(config)
+    found = [routes(config)]
     return await router.backends(found, found, [], port)
 
 

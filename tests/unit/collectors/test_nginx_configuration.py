@@ -98,7 +98,7 @@ def told(place: Place) -> str:
 
 def reached_at(text: str, port: int = 80) -> list[str]:
     """Where requests that come in at a port go."""
-    routes = known(configuration.routes(config_of(text)))
+    routes = [known(configuration.routes(config_of(text)))]
     return [told(place) for place in reached(routes, Place(port=port), port)]
 
 
@@ -117,7 +117,7 @@ def test_debians_configuration() -> None:
 
 
 def test_debians_routes() -> None:
-    routes = known(configuration.routes(read(DEBIAN)))
+    routes = [known(configuration.routes(read(DEBIAN)))]
     assert not reached(routes, Place(port=80), 80)
     assert [told(place) for place in reached(routes, Place(port=8080), 8080)] == [
         "127.0.0.1:8001", "::1:8002", "backend.example:80", "/run/app.sock", "127.0.0.1:8003"
@@ -198,7 +198,7 @@ def test_only_the_server_at_that_port_passes_on() -> None:
         server { listen unix:/run/in.sock; location / { proxy_pass http://127.0.0.1:8001; } }
     }"""
     assert reached_at(text, 81) == ["127.0.0.1:50051"]
-    routes = known(configuration.routes(config_of(text)))
+    routes = [known(configuration.routes(config_of(text)))]
     assert [told(place) for place in reached(routes, Place(socket="/run/in.sock"), 0)] == ["127.0.0.1:8001"]
 
 
@@ -271,7 +271,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
         configuration.fastcgi_addresses(config)
         routes = configuration.routes(config)
         if routes is not None:
-            reached(routes, Place(port=80), 80)
+            reached([routes], Place(port=80), 80)
 
 
 REPEATED = [*"{};\"'\\a#$\n ", '\\"', "\"'", '"\\', "a ", "# ", "${", "server {", "listen 80;"]

@@ -9,7 +9,7 @@ from collectors.config_files import Config, read_config
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Texts
 from collectors.php_fpm.collector import KIND as PHP_FPM
-from collectors.routing import Place, Route
+from collectors.routing import Place, Route, Routes
 from collectors.under_test import UnderTest
 from loadtop.model import Role
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -17,10 +17,10 @@ from tests.unit.collectors.fake_machine import FakeMachine
 FRONT, FIRST, SECOND, MASTER, OTHER_MASTER = 5, 10, 20, 30, 40
 
 
-def routes(config: Config) -> list[Route]:
+def routes(config: Config) -> Routes:
     """Sends what comes in at port 80 to the servers in its configuration."""
     servers = tuple(Place("127.0.0.1", int(line)) for line in config.lines if line.isdecimal())
-    return [Route([Place(port=80)], servers)]
+    return Routes([Route([Place(port=80)], [servers])])
 
 
 async def configuration(texts: Texts, _: Sequence[str]) -> Config:

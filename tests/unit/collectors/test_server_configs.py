@@ -56,7 +56,7 @@ def test_any_text_is_a_configuration(text: str) -> None:
     haproxy_config.parse(text.splitlines())
     lines = ("frontend a", "bind :80", f"use_backend {text}", f"server {text}", f"server a {text}", f"bind {text}")
     config = Config(lines=list(lines), files={"/h": "\n".join(lines)})
-    reached(haproxy_config.routes(config), Place(port=80), 80)
+    reached([haproxy_config.routes(config)], Place(port=80), 80)
     haproxy_config.parse(("global", f"stats {text}", "listen a", f"bind {text}", f"stats uri {text}"))
     apache_config.parse(text.splitlines(), "event")
 
