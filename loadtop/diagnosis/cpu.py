@@ -70,11 +70,11 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
         over=busy > BUSY_PCT and wanted and ours,
         held=busy > BUSY_CLEAR_PCT and ours,
         evidence=(
-            ("cpu.busy_pct", busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %"),
-            ("servers.engaged_pct", engaged, ENGAGED_PCT, "%", "Little's law: time on CPU or waiting for it"),
-            ("running", running, cores, "tasks", "USE method: run queue > cores"),
-            ("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
-            ("cpu.steal_pct", rates.cpu.steal or None, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            Row("cpu.busy_pct", busy, BUSY_PCT, "%", "PCP cpu/util: over 90 %"),
+            Row("servers.engaged_pct", engaged, ENGAGED_PCT, "%", "Little's law: time on CPU or waiting for it"),
+            Row("running", running, cores, "tasks", "USE method: run queue > cores"),
+            Row("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
+            Row("cpu.steal_pct", rates.cpu.steal or None, STEAL_PCT, "%", "netdata: steal over 10 %"),
             *(_slow_cores(sample.core_speeds) if busy > BUSY_CLEAR_PCT else ()),
         ),
         advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
@@ -88,10 +88,12 @@ def _slow_cores(speeds: Collection[CoreSpeed]) -> Iterator[Row]:
     clocks = [(100.0 * each.khz / each.highest_khz, each.core) for each in speeds if each.khz and each.highest_khz]
     frequency, core = min(clocks, default=(100.0, 0))
     if frequency <= SLOW_PCT:
-        yield f"core{core}.frequency_pct", frequency, SLOW_PCT, "%", "cpufreq: of its highest frequency", True
+        yield Row(
+            f"core{core}.frequency_pct", frequency, SLOW_PCT, "%", "cpufreq: of its highest frequency", below=True
+        )
     capacity, core = min(((each.capacity, each.core) for each in speeds if each.capacity), default=(LARGEST, 0))
     if capacity < LARGEST:
-        yield f"core{core}.capacity_pct", 100.0 * capacity / LARGEST, 100.0, "%", "cpu_capacity: 1024", True
+        yield Row(f"core{core}.capacity_pct", 100.0 * capacity / LARGEST, 100.0, "%", "cpu_capacity: 1024", below=True)
 
 
 def _engaged_beside_strangers(measured: Measured, host: HostView, rates: HostRates, cpu: CpuShares) -> float | None:
@@ -201,10 +203,10 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
         over=(single or core > CORE_PCT) and alone,
         held=(single or core > CORE_CLEAR_PCT) and alone,
         evidence=(
-            (f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
-            ("cpu.busy_pct", overall, MEAN_PCT, "%", "loadtop, calibrated", True),
-            ("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
-            *([("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
+            Row(f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
+            Row("cpu.busy_pct", overall, MEAN_PCT, "%", "loadtop, calibrated", below=True),
+            Row("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
+            *([Row("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
         advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0),
@@ -287,8 +289,8 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
         over=steal > STEAL_PCT and wanted > BUSY_PCT and everywhere and missed,
         held=steal > STEAL_CLEAR_PCT and wanted > BUSY_CLEAR_PCT and missed,
         evidence=(
-            ("cpu.steal_pct", steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
-            ("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),
+            Row("cpu.steal_pct", steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            Row("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),
         ),
         advice=lambda: Message(
             "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} "
@@ -329,8 +331,8 @@ def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
         over=share > PERIODS_PCT and felt,
         held=share > PERIODS_CLEAR_PCT,
         evidence=(
-            ("cgroup.throttled_pct", share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
-            ("cgroup.throttled_ms_s", lost, LOST_MS_S, "ms/s", "loadtop, calibrated"),
+            Row("cgroup.throttled_pct", share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
+            Row("cgroup.throttled_ms_s", lost, LOST_MS_S, "ms/s", "loadtop, calibrated"),
         ),
         advice=lambda: _quota_advice(group, share),
         confidence=agreement(exceeds(lost, LOST_MS_S), share > 2 * PERIODS_PCT),

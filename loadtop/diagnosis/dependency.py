@@ -17,7 +17,7 @@ from typing import NamedTuple
 from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
 from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_without_order
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
 from loadtop.model.histogram import percentile
@@ -111,12 +111,12 @@ class Dependencies:
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
         calm = all(map(_is_calm, measured.hosts)) or (_runs_here(host, peer) and _computes_little(host, rps, mean_ms))
         evidence = [
-            ("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: pending requests / requests in progress"),
+            Row("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: pending requests / requests in progress"),
         ]
         if base is not None:
-            evidence.append(("dependency.ms", ms, base.factor * base.ms, "ms", base.source))
+            evidence.append(Row("dependency.ms", ms, base.factor * base.ms, "ms", base.source))
         if blocker is not None:
-            evidence.append(("dependency.blocked", blocker.blocked, LOCKED_PART * peer.questions, "", BY_ITSELF))
+            evidence.append(Row("dependency.blocked", blocker.blocked, LOCKED_PART * peer.questions, "", BY_ITSELF))
         return (
             peer.depth,
             share,

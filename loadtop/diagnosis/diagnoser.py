@@ -134,13 +134,11 @@ class Latch:
 
     def _evidence(self, assessment: Assessment) -> tuple[Evidence, ...]:
         """What was measured: of the host, or of the load or the generator, as the metric's name begins."""
-        found: list[Evidence] = []
-        for row in assessment.evidence:
-            metric, value, threshold, unit, source = row[:5]
-            if value is not None:
-                host = self._host or metric.partition(".")[0]
-                found.append(Evidence(metric, host, value, threshold, unit, source, below=len(row) > 5))
-        return tuple(found)
+        return tuple(
+            Evidence(metric, self._host or metric.partition(".")[0], value, threshold, unit, source, below=below)
+            for metric, value, threshold, unit, source, below in assessment.evidence
+            if value is not None
+        )
 
 
 class Diagnoser:

@@ -2,7 +2,7 @@
 serves many requests at once (man iostat), iowait and stalls little of whose they are: what decides is how many of the
 requests in flight wait for it."""
 
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message
 from loadtop.model import OTHER, SERVICE, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
@@ -39,10 +39,10 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=util > UTIL_PCT and crowded and blocked >= most,
         held=util > UTIL_CLEAR_PCT and blocked >= _least(flying, BLOCKED_CLEAR_SHARE),
         evidence=(
-            (f"{name}.util_pct", util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
-            (f"{name}.await_ms", waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
-            ("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
-            ("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi: a vote only"),
+            Row(f"{name}.util_pct", util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
+            Row(f"{name}.await_ms", waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
+            Row("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
+            Row("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi: a vote only"),
         ),
         advice=lambda: _advice(slowest, blocked, flying),
         confidence=agreement(waits >= AWAIT_MS, exceeds(stall, STALL_PCT)),

@@ -38,19 +38,19 @@ def _assess(measured: Measured) -> Assessment | None:
     most = max(broken, wrong) > MOST_PCT
     if most:
         kind = "load.failed_pct" if broken >= wrong else "load.non_2xx_pct"
-        evidence: tuple[Row, ...] = ((kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests"),)
+        evidence = [Row(kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests")]
         advice = Message("Fix the errors first: most responses are errors, so the figures describe failures.")
     else:
         classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
         shares = {each: rates.broken.get(each, 0.0) for each in classes}
-        evidence = tuple((f"load.{each}_pct", shares[each], BROKEN_PCT, "%", "loadtop, calibrated") for each in classes)
+        evidence = [Row(f"load.{each}_pct", shares[each], BROKEN_PCT, "%", "loadtop, calibrated") for each in classes]
         advice = sentences(Message(SAID[classes[0]], share=shares[classes[0]]), Message("Fix this first."))
     said = () if load is None or not load.message else (load.message,)
     failed = broken / 100.0 * (rates.rps or 0.0) * rates.seconds
     return Assessment(
         over=most or (broken > BROKEN_PCT and failed >= LEAST_BROKEN),
         held=broken > BROKEN_CLEAR_PCT or wrong > MOST_CLEAR_PCT,
-        evidence=evidence,
+        evidence=tuple(evidence),
         advice=sentences(advice, *(verbatim(each) if isinstance(each, str) else each for each in said)),
         confidence=agreement(),
         certain=load is not None and _mostly_wrong(load),

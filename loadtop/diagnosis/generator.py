@@ -2,7 +2,7 @@
 it is full, every figure is about itself and not about the server."""
 
 from loadtop.diagnosis.cpu import BUSY_PCT, ENGAGED_PCT, PERIODS_CLEAR_PCT, PERIODS_PCT, engaged_share
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, GeneratorSample, LoadSample
 from loadtop.rates.measured import HostView, Measured
@@ -45,10 +45,10 @@ def _assess_process(measured: Measured) -> Assessment | None:
         over=full or late or stopped > PERIODS_PCT,
         held=wanted > WORKER_CLEAR_PCT or late or often is not None,
         evidence=(
-            ("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
-            ("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
-            ("generator.worker_wanted_pct", wanted if waits else None, WORKER_PCT, "%", "the same, with its waits"),
-            ("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
+            Row("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
+            Row("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
+            Row("generator.worker_wanted_pct", wanted if waits else None, WORKER_PCT, "%", "the same, with its waits"),
+            Row("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _advice(measured, generator.workers, stopped, wait if waits else None),
         confidence=agreement(full or stopped > PERIODS_PCT, exceeds(generator.loop_delay_ms, DELAY_MS)),
@@ -114,7 +114,7 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     return Assessment(
         over=busy > MACHINE_PCT and felt,
         held=busy > MACHINE_CLEAR_PCT and felt,
-        evidence=(("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
+        evidence=(Row("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
         advice=Message(
             "Generate the load on another machine, or on more machines: the CPU of {host} is nearly full.",
             host=host.name,
@@ -169,8 +169,8 @@ def _assess_ports(measured: Measured) -> Assessment | None:
         over=refused or (share or 0.0) > PORTS_PCT,
         held=refused or (share or 0.0) > PORTS_CLEAR_PCT,
         evidence=(
-            ("generator.ports_pct", share, PORTS_PCT, "%", "loadtop: 80 % of the port range"),
-            ("load.failed_s", failed if refused else None, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"),
+            Row("generator.ports_pct", share, PORTS_PCT, "%", "loadtop: 80 % of the port range"),
+            Row("load.failed_s", failed if refused else None, 0, "/s", "connect(2): EADDRNOTAVAIL, no port left"),
         ),
         advice=lambda: _ports_advice(load, generator),
         confidence=agreement(refused, exceeds(share, PORTS_PCT)),
@@ -230,8 +230,8 @@ def _assess_files(measured: Measured) -> Assessment | None:
         over=short or used_up,
         held=short or used_up,
         evidence=(
-            ("generator.connections", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"),
-            ("generator.files", generator.files_used, limit, "files", "ulimit -n"),
+            Row("generator.connections", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"),
+            Row("generator.files", generator.files_used, limit, "files", "ulimit -n"),
         ),
         advice=lambda: _files_advice(limit, room, wanted, workers),
         confidence=agreement(short),

@@ -2,7 +2,7 @@
 
 from loadtop.diagnosis.finding import file_in_words
 from loadtop.diagnosis.response_times import at_work
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import FileLock, Role
 from loadtop.rates.measured import HostView, Measured
@@ -30,7 +30,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     return Assessment(
         over=share > MOST_PCT and waiting >= LEAST_WAITING,
         held=share > MOST_CLEAR_PCT,
-        evidence=(("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests in progress"),),
+        evidence=(Row("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests in progress"),),
         advice=lambda: Message("") if lock is None else _advice(lock, waiting, working),
         confidence=agreement(),
         lock=lock,

@@ -50,10 +50,10 @@ def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
         over=traffic > TRAFFIC_KB_S and (stalled or faulted or stalled is faulted is None) and not others,
         held=traffic > TRAFFIC_KB_S / 4 and not others,
         evidence=(
-            ("swap.in_kb_s", rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
-            ("swap.out_kb_s", rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
-            ("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
-            ("swap.major_faults_s", faults, FAULTS_S, "/s", "loadtop, calibrated"),
+            Row("swap.in_kb_s", rates.paging.swap_in_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+            Row("swap.out_kb_s", rates.paging.swap_out_kb, TRAFFIC_KB_S, "kB/s", "atop: 10 pages/s"),
+            Row("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
+            Row("swap.major_faults_s", faults, FAULTS_S, "/s", "loadtop, calibrated"),
         ),
         advice=lambda: fewer_workers(host, swapping=True),
         confidence=agreement(stalled, faulted),
@@ -91,11 +91,11 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
     if stall is None and rates.pressure is not None:
         stall = rates.pressure.memory_some
     tight = (left is not None and left < AVAILABLE_PCT) or (filled is not None and filled > GROUP_PCT)
-    little: Row = ("memory.available_pct", left, AVAILABLE_PCT, "%", "netdata: below 10 %", True)
-    rows: tuple[Row, ...] = (
-        ("cgroup.memory_pct", filled, GROUP_PCT, "%", "netdata: cgroup over 90 %"),
-        ("memory.refaults_s", again, REFAULTS_S, "pages/s", "loadtop, calibrated"),
-        ("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
+    little = Row("memory.available_pct", left, AVAILABLE_PCT, "%", "netdata: below 10 %", below=True)
+    rows = (
+        Row("cgroup.memory_pct", filled, GROUP_PCT, "%", "netdata: cgroup over 90 %"),
+        Row("memory.refaults_s", again, REFAULTS_S, "pages/s", "loadtop, calibrated"),
+        Row("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
     )
     return Assessment(
         over=tight and again > REFAULTS_S and (stall is None or stall > STALL_PCT),

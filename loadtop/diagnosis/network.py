@@ -35,15 +35,15 @@ def _assess_line(_: Measured, host: HostView) -> Assessment | None:
     votes = [line.util > 95.0, exceeds(again, RETRANSMITS_S)]
     queue = _queue(line) if line.sends and line.queue_backlog is not None else ()
     if queue:
-        votes.append(any(value for _, value, *_ in queue))
+        votes.append(any(row.value for row in queue))
     return Assessment(
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
         evidence=(
-            (f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
-            (f"{name}.{'tx' if line.sends else 'rx'}_mbit_s", carried, line.possible_mbit, "Mbit/s", source),
+            Row(f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
+            Row(f"{name}.{'tx' if line.sends else 'rx'}_mbit_s", carried, line.possible_mbit, "Mbit/s", source),
             *queue,
-            ("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop: a vote only"),
+            Row("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop: a vote only"),
         ),
         advice=lambda: _advice(line, carried),
         confidence=agreement(*votes),
@@ -54,9 +54,9 @@ def _queue(line: NetworkRates) -> tuple[Row, ...]:
     """What a queueing discipline that shapes the line holds back."""
     name = f"network.{line.name}"
     return (
-        (f"{name}.queue_drops_s", line.queue_drops, 0.0, "/s", "tc qdisc: dropped"),
-        (f"{name}.queue_overlimits_s", line.queue_overlimits, 0.0, "/s", "tc qdisc: overlimits"),
-        (f"{name}.queue_backlog", line.queue_backlog, 0.0, "packets", "tc qdisc: backlog"),
+        Row(f"{name}.queue_drops_s", line.queue_drops, 0.0, "/s", "tc qdisc: dropped"),
+        Row(f"{name}.queue_overlimits_s", line.queue_overlimits, 0.0, "/s", "tc qdisc: overlimits"),
+        Row(f"{name}.queue_backlog", line.queue_backlog, 0.0, "packets", "tc qdisc: backlog"),
     )
 
 
@@ -112,9 +112,9 @@ def _assess_queue(measured: Measured, host: HostView) -> Assessment | None:
         over=overflows > OVERFLOWS_S and ours,
         held=overflows > OVERFLOWS_S and ours,
         evidence=(
-            ("tcp.listen_overflows_s", overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any"),
-            ("tcp.accept_queue", queue, room, "conn", "ss -ltn: Recv-Q, Send-Q"),
-            ("tcp.listen_drops_s", rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"),
+            Row("tcp.listen_overflows_s", overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any"),
+            Row("tcp.accept_queue", queue, room, "conn", "ss -ltn: Recv-Q, Send-Q"),
+            Row("tcp.listen_drops_s", rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"),
         ),
         advice=lambda: _queue_advice(measured, own),
         confidence=agreement(None if own is None else _is_full(own), exceeds(queue, 0)),

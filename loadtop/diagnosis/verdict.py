@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from loadtop.diagnosis.finding import Dependency, Evidence
 from loadtop.i18n import Message, Translatable
@@ -23,8 +24,16 @@ class Family(StrEnum):
     POOL = "queues and pools of workers, which fill behind any other limit"
 
 
-Row = tuple[str, float | None, float, str, str] | tuple[str, float | None, float, str, str, bool]
-"""Evidence: metric, value (``None``: not measured), threshold, unit, source; True at the end: it counts below that."""
+class Row(NamedTuple):
+    """One value that an assessment is based on; ``None`` where it was not measured. ``below``: it counts below the
+    threshold."""
+
+    metric: str
+    value: float | None
+    threshold: float
+    unit: str
+    source: str
+    below: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,14 +80,14 @@ class Waiting:
         percent, part, factor = WAITING_PCT, f"p{low:.0f}", SLOWER
         if every and not most:
             percent, part, low_ms, factor = EVERY_WAITING_PCT, "min", alone / 1000, EVERY_SLOWER
-        evidence: list[Row] = [
-            ("load.waiting_pct", share, percent, "%", "Little's law: 1 - R0/R"),
-            (f"load.{part}_ms", low_ms, factor * least_ms, "ms", f"loadtop: {factor} times R0, the least"),
-            ("load.in_flight", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
+        evidence = [
+            Row("load.waiting_pct", share, percent, "%", "Little's law: 1 - R0/R"),
+            Row(f"load.{part}_ms", low_ms, factor * least_ms, "ms", f"loadtop: {factor} times R0, the least"),
+            Row("load.in_flight", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
         ]
         if flat is not None:
             here, fewer, best = flat
-            evidence.append(("load.rps", here, GAIN * best, "/s", f"loadtop: no growth over c={fewer}", True))
+            evidence.append(Row("load.rps", here, GAIN * best, "/s", f"loadtop: no growth over c={fewer}", below=True))
         return Assessment(
             over=free and felt and (most or every or stuck),
             held=felt and (every or stuck or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from loadtop.diagnosis.forecast import Demands, Use, served
 from loadtop.diagnosis.memory import room_for
-from loadtop.diagnosis.verdict import Assessment, agreement
+from loadtop.diagnosis.verdict import Assessment, Row, agreement
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, Translatable, figure, grouped, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Process, Role
@@ -55,10 +55,10 @@ class Pools:
             over=waits and (busy >= most or active == pool.started) and backs_up(measured, most),
             held=100.0 * busy / most >= CLEAR_PCT,
             evidence=(
-                (f"{self.name}.full_pct", pool.full, FULL_PCT, "%", "every worker of the pool is busy"),
-                (f"{self.name}.active", active, most, "workers", f"{self.title}: workers x threads"),
-                (f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
-                (f"{self.name}.callers", asking, most, "requests", "loadtop: those that want a worker"),
+                Row(f"{self.name}.full_pct", pool.full, FULL_PCT, "%", "every worker of the pool is busy"),
+                Row(f"{self.name}.active", active, most, "workers", f"{self.title}: workers x threads"),
+                Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
+                Row(f"{self.name}.callers", asking, most, "requests", "loadtop: those that want a worker"),
             ),
             advice=lambda: self._advice(measured, host, pool, asking),
             confidence=agreement(bool(queue) or None, crowded),

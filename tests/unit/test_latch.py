@@ -12,7 +12,7 @@ import pytest
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.diagnoser import Latch
 from loadtop.diagnosis.finding import Evidence, Finding
-from loadtop.diagnosis.verdict import Assessment, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Row, agreement, exceeds
 from loadtop.diagnosis.waiting import WAITING
 from loadtop.i18n import Message
 from loadtop.model import LoadSample, LoadState
@@ -22,7 +22,10 @@ from tests.unit.known import known
 def assessed(letter: str, number: int = 0) -> Assessment | None:
     if letter in "?-":
         return None
-    evidence = (("cpu.busy_pct", float(number), 90.0, "%", "PCP"), ("running", None, 2, "tasks", "USE", True))
+    evidence = (
+        Row("cpu.busy_pct", float(number), 90.0, "%", "PCP"),
+        Row("running", None, 2, "tasks", "USE", below=True),
+    )
     return Assessment(letter in "oc", letter in "och", evidence, lambda: Message("{n}", n=number), 1.0, letter == "c")
 
 
@@ -119,7 +122,7 @@ def test_evidence_is_that_of_the_newest_interval_over_and_advice_stays_for_three
 def test_evidence_without_host_belongs_to_its_name_prefix() -> None:
     latch = Latch(CPU, None)
     found = latch.update(
-        0.0, 1.0, Assessment(True, True, (("load.rps", 1.0, 2.0, "/s", "x", True),), Message("a"), 1.0, True)
+        0.0, 1.0, Assessment(True, True, (Row("load.rps", 1.0, 2.0, "/s", "x", below=True),), Message("a"), 1.0, True)
     )
     assert found is not None
     assert found.evidence == (Evidence("load.rps", "load", 1.0, 2.0, "/s", "x", below=True),)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import MEMORY, room_for, worker_room
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, Translatable, grouped, listed, mean_figure, plain, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role, State
@@ -54,7 +54,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     return Assessment(
         over=queue > QUEUE,
         held=queue > QUEUE,
-        evidence=(("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),),
+        evidence=(Row("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),),
         advice=Message(
             "Raise MaxRequestWorkers as far as memory allows: the status page does not "
             "respond, and connections wait to be accepted."
@@ -81,9 +81,9 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
         over=wanted >= FULL_PCT and backs_up(measured, page.capacity),
         held=wanted >= FULL_CLEAR_PCT,
         evidence=(
-            ("apache.full_pct", page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
-            ("apache.busy", page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
-            ("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),
+            Row("apache.full_pct", page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
+            Row("apache.busy", page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
+            Row("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),
         ),
         advice=lambda: _advice(measured, host, page),
         confidence=agreement(exceeds(queue, QUEUE), page.idle == 0 and page.open == 0),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadtop.diagnosis.forecast import Use
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
@@ -43,9 +43,9 @@ def _queued(measured: Measured, line: HaproxyProxy, lines: Sequence[HaproxyProxy
         over=queue > QUEUE and backs_up(measured, busy),
         held=queue > QUEUE,
         evidence=(
-            ("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
-            ("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
-            ("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
+            Row("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
+            Row("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
+            Row("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
         ),
         advice=lambda: _advice(line, servers, busy, slots),
         confidence=agreement(busy >= slots if slots else None, exceeds(flying, queue)),
@@ -82,8 +82,8 @@ def _fronted(front: HaproxyProxy) -> Assessment:
         over=share >= FULL_PCT,
         held=share >= FRONTEND_CLEAR_PCT,
         evidence=(
-            ("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
-            ("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
+            Row("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik: 95 % of maxconn"),
+            Row("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),
         advice=Message(
             "Raise maxconn of HAProxy's frontend {frontend} (and the global maxconn) above {most}: all connections "

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from loadtop.diagnosis.forecast import Use, served
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
@@ -41,9 +41,9 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=bool(lost) or full_proxy,
         held=bool(lost) or (full is not None and full >= CLEAR_PCT),
         evidence=(
-            ("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts less handled"),
-            ("nginx.full_pct", full, FULL_PCT, "%", "loadtop, calibrated"),
-            ("nginx.used", used, capacity or 0, "conn", "worker_processes x worker_connections"),
+            Row("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts less handled"),
+            Row("nginx.full_pct", full, FULL_PCT, "%", "loadtop, calibrated"),
+            Row("nginx.used", used, capacity or 0, "conn", "worker_processes x worker_connections"),
         ),
         advice=lambda: _advice(measured, status, lost),
         confidence=agreement(exceeds(lost, DROPPED_S), None if full is None else full >= CLEAR_PCT),

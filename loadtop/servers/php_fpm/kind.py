@@ -5,7 +5,7 @@ from functools import partial
 
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import room_for
-from loadtop.diagnosis.verdict import Assessment, Family, Verdict, agreement
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, figure, grouped, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role
@@ -49,11 +49,11 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=full and waits and (most is None or backs_up(measured, most)),
         held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or wanted >= CLEAR_PCT),
         evidence=(
-            ("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
-            ("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
-            ("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
-            ("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
-            ("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: those that want a child"),
+            Row("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
+            Row("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
+            Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
+            Row("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
+            Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: those that want a child"),
         ),
         advice=lambda: _advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),
