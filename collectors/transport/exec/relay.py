@@ -56,24 +56,25 @@ class RelayedPages(RemotePages):
 
     def _accept(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(
-            guarded(partial(self._carry, address, reader, writer), self._fail), name=f"connection to {address}"
+            guarded(partial(self._carry, address, reader, writer), partial(self._fail, address)),
+            name=f"connection to {address}",
         )
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
-    def _fail(self, error: Message) -> None:
-        self._line.refusal = str(error)
+    def _fail(self, address: str, error: Message) -> None:
+        self.refusals[address] = str(error)
 
     async def _carry(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one connection; why there was none is noted before its socket here is closed."""
         relay: _Relay | None = None
         try:
             relay = await self._relay()
-            self._line.refusal = await relay.carry(address, reader, writer)
+            self.refusals[address] = await relay.carry(address, reader, writer)
             self._idle.append(relay)
             relay = None
         except TransportError as error:
-            self._line.refusal = str(error)
+            self.refusals[address] = str(error)
         except OSError:
             pass  # the client is gone
         finally:
@@ -82,7 +83,7 @@ class RelayedPages(RemotePages):
                 await asyncio.shield(relay.close())
 
     async def _relay(self) -> "_Relay":
-        """One that is idle, or a new one: those that hear nothing for long end by themselves."""
+        """Return an idle relay that still runs, or start one: a relay that is idle for long ends by itself."""
         while self._idle:
             relay = self._idle.pop()
             if relay.runs:
@@ -101,21 +102,22 @@ class _Relay:
         process: asyncio.subprocess.Process,
         streams: tuple[asyncio.StreamWriter, asyncio.StreamReader],
         key: str,
+        directory: SocketDirectory,
     ) -> None:
         self._process = process
         self._stdin, self._stdout = streams
         self._key = key
         self.pid = 0  # there
-        self._directory = SocketDirectory()
-        self._directory.opened_by(process.pid)
+        self._directory = directory
+        directory.opened_by(process.pid)
 
     @classmethod
     async def start(cls, argv: Sequence[str]) -> "_Relay":
         key, mark = secrets.token_hex(8), secrets.token_hex(8)
-        process = await start_command(argv, messages=False)
+        process, directory = await start_command(argv, messages=False)
         if process.stdin is None or process.stdout is None:
             raise TransportError("no connection")
-        relay = cls(process, (process.stdin, process.stdout), key)
+        relay = cls(process, (process.stdin, process.stdout), key, directory)
         try:
             relay._stdin.write(first_line(mark).encode())
             async with asyncio.timeout(CONNECT_S):
@@ -125,7 +127,7 @@ class _Relay:
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await relay.close()
             raise TransportError(verbatim(NO_SHELL)) from None
-        except asyncio.CancelledError:
+        except BaseException:
             await relay.close()
             raise
         return relay

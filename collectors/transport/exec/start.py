@@ -1,34 +1,43 @@
 """Starts the user's command, and in the shell at its remote end a script of ours."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Sequence
 
 from collectors.errors import TransportError
 from collectors.parsing import count_or_none
 from collectors.transport.shell.frames import LOOP_SILENCE_S
+from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import FRAME_BYTES
 
 TERMINAL = "terminal"
 TERMINAL_SILENCE_S = 4
 
 
-async def start_command(argv: Sequence[str], *, messages: bool = True) -> asyncio.subprocess.Process:
+async def start_command(
+    argv: Sequence[str], *, messages: bool = True
+) -> tuple[asyncio.subprocess.Process, SocketDirectory]:
     """Start it in a new session, so that it cannot prompt on the terminal. Its ``messages`` come on its standard error,
-    if wanted. Raises :class:`TransportError`."""
-    try:
-        return await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE if messages else asyncio.subprocess.DEVNULL,
-            limit=FRAME_BYTES,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise TransportError(
-            "cannot run {program}: {error}", program=argv[0], error=os.strerror(error.errno or 0)
-        ) from None
+    if wanted. Returns it with a directory for its sockets. Raises :class:`TransportError`."""
+    with contextlib.ExitStack() as unfinished:
+        directory = SocketDirectory()
+        unfinished.callback(directory.remove)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE if messages else asyncio.subprocess.DEVNULL,
+                limit=FRAME_BYTES,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TransportError(
+                "cannot run {program}: {error}", program=argv[0], error=os.strerror(error.errno or 0)
+            ) from None
+        unfinished.pop_all()
+    return process, directory
 
 
 def first_line(mark: str) -> str:

@@ -13,7 +13,6 @@ from collectors.transport.exec.relay import RelayedPages
 from collectors.transport.exec.start import first_line, sent, start_command, started
 from collectors.transport.files import read
 from collectors.transport.shell import frames
-from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.shell.line import CONNECT_S, ShellLine
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.transport import ShellTransport
@@ -42,12 +41,7 @@ class ExecTransport(ShellTransport):
             self.names -= {"127.0.0.1", "::1"}
 
     async def start(self) -> tuple[ShellLine, RemotePages]:
-        directory = SocketDirectory()
-        try:
-            process = await start_command(self._argv)
-        except BaseException:
-            directory.remove()
-            raise
+        process, directory = await start_command(self._argv)
         line = ShellLine(self.source, process, directory, self._why)
         try:
             mark = secrets.token_hex(8)  # it can be read there in a list of processes, as no later one

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from collectors.background import guarded
 from collectors.errors import TransportError
-from collectors.machine import Missing
 from collectors.parsing import on_one_line
 from collectors.transport.shell import frames
 from collectors.transport.shell.guard import SocketDirectory
@@ -39,9 +38,7 @@ class ShellLine:
         self._listening = asyncio.create_task(guarded(self._listen, self._fail), name=f"messages of {place}")
         self._word = secrets.token_hex(8)
         self._count = 0
-        self._pss: dict[int, str | Missing] = {}
-        self.pss_asked = False
-        self._beside: deque[tuple[str, str, Callable[[str], None]]] = deque()  # marks, questions, who takes the answer
+        self._beside: deque[tuple[str, str, asyncio.Future[str]]] = deque()  # marks, questions, answers
         self._awaiting = False
         self.directory = directory.path
         self._sockets = directory
@@ -97,28 +94,32 @@ class ShellLine:
             self._awaiting = False
         return frames.cut_out(chunk.removesuffix(f"\n#{mark}.\n".encode()), mark)
 
-    def ask_pss(self, pids: Sequence[int]) -> None:
-        """Ask for proportional memory."""
-        self.pss_asked = True
-        self.ask_beside("b", pids, self._keep_pss)
-
-    def ask_beside(self, order: str, words: Sequence[int], take: Callable[[str], None]) -> None:
-        """Ask for what comes on the other stream whenever it comes; one question at a time."""
-        mark = self.next_mark()
-        self._beside.append((mark, f"{order} {mark} {' '.join(map(str, words))}\n", take))
+    def ask_beside(self, order: str, words: Sequence[int]) -> asyncio.Future[str]:
+        """Ask a question that is answered on the other stream, at any time; one at a time. The answer is cancelled if
+        the connection is closed."""
+        mark, answer = self.next_mark(), asyncio.get_running_loop().create_future()
+        self._beside.append((mark, f"{order} {mark} {' '.join(map(str, words))}\n", answer))
         if len(self._beside) == 1:
             self.send(self._beside[0][1])
+        return answer
 
-    def _keep_pss(self, printed: str) -> None:
-        self._pss.update(frames.parse_pss(printed))
-        self.pss_asked = False
+    def give_up(self, answer: asyncio.Future[str]) -> None:
+        """Do not wait for an answer any longer: the next question can be asked."""
+        answer.cancel()
+        if self._beside and self._beside[0][2] is answer:
+            self._ask_next()
 
-    def take_pss(self) -> dict[int, str | Missing]:
-        texts, self._pss = self._pss, {}
-        return texts
+    def _ask_next(self) -> None:
+        self._beside.popleft()
+        while self._beside and self._beside[0][2].cancelled():
+            self._beside.popleft()
+        if self._beside:
+            self.send(self._beside[0][1])
 
     async def close(self) -> None:
         """End the remote shell by the end of its input, then the process that leads there, surely."""
+        for _, _, answer in self._beside:
+            answer.cancel()
         try:
             await self._end()
         finally:
@@ -190,23 +191,22 @@ class ShellLine:
     def _hear(self, text: str) -> str:
         """Take what is complete; returns the rest."""
         while True:
-            mark, _, take = self._beside[0] if self._beside else ("", "", None)
-            before, found, rest = text.partition(f"\n#{mark}\n") if take else (text, "", "")
+            mark, _, answer = self._beside[0] if self._beside else ("", "", None)
+            before, found, rest = text.partition(f"\n#{mark}\n") if answer else (text, "", "")
             whole, newline, last = before.rpartition("\n")
             for line in filter(str.strip, whole.splitlines()):
+                self._noted += 1
                 message = on_one_line(line[:_LINE_BYTES])
                 if "open failed" in message:
                     self.refusal = message
                 else:
-                    self._noted += 1
                     self.messages.append(message)
-            if take is None or not found:
+            if answer is None or not found:
                 return newline + last  # the line end may be the beginning of a mark
             printed, ended, after = rest.partition(f"\n#{mark}.\n")
             if not ended:
                 return found + rest
-            self._beside.popleft()
-            if self._beside:
-                self.send(self._beside[0][1])
-            take(printed)
+            self._ask_next()
+            if not answer.cancelled():
+                answer.set_result(printed)
             text = after

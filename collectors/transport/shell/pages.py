@@ -4,6 +4,8 @@ that only this user can enter. The request then comes from that machine itself, 
 import asyncio
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
@@ -38,13 +40,15 @@ _REFUSALS = {
 
 
 class RemotePages(ABC):
-    """``line`` notes as its ``refusal`` why a connection through one of the ``sockets`` did not reach its server.
-    ``pids`` are processes there that carry connections and descend from no other of loadtop's."""
+    """``sockets`` are those here, by the address there. ``refusals`` says why the last connection to an address did not
+    reach its server; ssh names no address, so its reason is the ``refusal`` of the line. ``pids`` are processes there
+    that carry connections and descend from no other of loadtop's."""
 
     def __init__(self, line: ShellLine) -> None:
         self._line = line
         self._clients: dict[str, StatusClient] = {}
         self.sockets: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
         self.pids: frozenset[int] = frozenset()
         self._opening = asyncio.Lock()
 
@@ -59,26 +63,14 @@ class RemotePages(ABC):
         socket = await self._socket(address)
         if address not in self._clients:
             self._clients[address] = StatusClient(socket)
-        self._line.refusal = ""
-        try:
+        with self._explained(address):
             return await self._clients[address].get(url, timeout_s)
-        except FetchError:
-            self._say_refusal()
-            raise
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """Raises :class:`FetchError`."""
         socket = await self.reach(address)
-        self._line.refusal = ""
-        try:
+        with self._explained(address):
             return await exchange(socket, question, timeout_s)
-        except FetchError:
-            self._say_refusal()
-            if address.startswith("/") and self._line.refusal:
-                raise FetchError(
-                    "cannot connect to that socket: not permitted, or nothing is listening there", cause=Cause.SOCKET
-                ) from None
-            raise
 
     async def reach(self, address: str) -> str:
         """The socket here that leads to an address there. Raises :class:`FetchError`."""
@@ -98,11 +90,23 @@ class RemotePages(ABC):
                 self.sockets[address] = socket
             return self.sockets[address]
 
-    def _say_refusal(self) -> None:
-        """The socket here always takes a connection; whether the server did, ssh or the relay says."""
-        for words, refusal in _REFUSALS.items():
-            if words in self._line.refusal:
-                raise FetchError(refusal.message, fix=refusal.fix) from None
+    @contextmanager
+    def _explained(self, address: str) -> Generator[None]:
+        """Raise the reason if the server refuses: the socket here always takes a connection, so ssh or the relay says
+        whether the server did."""
+        self._line.refusal = self.refusals[address] = ""
+        try:
+            yield
+        except FetchError:
+            said = self.refusals[address] or self._line.refusal
+            for words, refusal in _REFUSALS.items():
+                if words in said:
+                    raise FetchError(refusal.message, fix=refusal.fix) from None
+            if address.startswith("/") and said:
+                raise FetchError(
+                    "cannot connect to that socket: not permitted, or nothing is listening there", cause=Cause.SOCKET
+                ) from None
+            raise
 
 
 def _address(url: str) -> str:

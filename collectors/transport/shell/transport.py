@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from collectors.errors import FetchError, TransportError
@@ -53,6 +53,7 @@ class ShellTransport(ABC):
         self._sockets: dict[str, str | Missing] = {}
         self._sockets_at = 0.0
         self._clocks = RemoteClocks()
+        self._pss: asyncio.Future[str] | None = None
         self._pss_wanted: list[int] = []
         self._turn = 0
         self._problem: Message | None = None
@@ -89,8 +90,7 @@ class ShellTransport(ABC):
         own, page_kb = pages | {self._remote.pid}, self._remote.page_kb
         if not request.processes:
             return replace(reading, files=files, page_kb=page_kb, own=own)
-        self._ask_pss(line, request)
-        return replace(reading, files=files, page_kb=page_kb, own=own, pss=line.take_pss())
+        return replace(reading, files=files, page_kb=page_kb, own=own, pss=self._next_pss(line, request))
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         if self._pages is None:
@@ -110,15 +110,15 @@ class ShellTransport(ABC):
     async def profile(self, pids: Sequence[int]) -> str:
         if self._line is None:
             raise TransportError("no connection to the host")
-        printed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._line.ask_beside(
-            "a", (PROFILE_S, *pids), lambda text: None if printed.done() else printed.set_result(text)
-        )
-        try:
-            async with asyncio.timeout(2 * LIMIT_S):
-                return await printed
-        except TimeoutError:
-            raise TransportError("no response for {seconds:.0f} s", seconds=2 * LIMIT_S) from None
+        line = self._line
+        answer = line.ask_beside("a", (PROFILE_S, *pids))
+        await asyncio.wait((answer,), timeout=2 * LIMIT_S)
+        if not answer.done():
+            line.give_up(answer)
+            raise TransportError("no response for {seconds:.0f} s", seconds=2 * LIMIT_S)
+        if answer.cancelled():
+            raise TransportError("no connection to the host")
+        return answer.result()
 
     async def close(self) -> None:
         line, self._line = self._line, None
@@ -163,7 +163,8 @@ class ShellTransport(ABC):
             self._remote = frames.parse_remote(answer)
             unfinished.pop_all()
         self._line, self._pages = line, pages
-        self._orders, self._kept, self._heard, self._pss_wanted = Orders(), Kept(), True, []
+        self._orders, self._kept, self._heard = Orders(), Kept(), True
+        self._pss, self._pss_wanted = None, []
         self._sockets, self._sockets_at, self._clocks = {}, 0.0, RemoteClocks()
         self._problem = None
         return line
@@ -215,11 +216,15 @@ class ShellTransport(ABC):
         else:
             files.update({path: self._sockets[path] for path in wanted if path in self._sockets})
 
-    def _ask_pss(self, line: ShellLine, request: Request) -> None:
-        """Several at a time, because each question costs a process there."""
+    def _next_pss(self, line: ShellLine, request: Request) -> Mapping[int, str | Missing]:
+        """Ask for proportional memory, of several processes at a time because each question costs a process there.
+        Returns the last answer, once."""
+        told: Mapping[int, str | Missing] = {}
+        if self._pss is not None and self._pss.done():
+            told, self._pss = frames.parse_pss(self._pss.result()), None
         self._pss_wanted += [pid for pid in request.pss if pid not in self._pss_wanted]
         self._turn += 1
         due = self._turn % PSS_EVERY == 0 or len(self._pss_wanted) > PSS_BATCH
-        if due and self._pss_wanted and not line.pss_asked:
-            line.ask_pss(self._pss_wanted)
-            self._pss_wanted = []
+        if due and self._pss_wanted and self._pss is None:
+            self._pss, self._pss_wanted = line.ask_beside("b", self._pss_wanted), []
+        return told

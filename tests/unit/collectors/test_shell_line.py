@@ -1,0 +1,147 @@
+"""The connection to a remote shell: messages, questions beside the samples, and starts that fail."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from collectors.errors import FetchError, TransportError
+from collectors.transport.exec import relay
+from collectors.transport.exec.relay import RelayedPages
+from collectors.transport.shell import line as shell_line
+from collectors.transport.shell import pages as shell_pages
+from collectors.transport.shell.guard import SocketDirectory
+from collectors.transport.shell.line import ShellLine
+from collectors.transport.shell.pages import RemotePages
+from collectors.transport.shell.transport import ShellTransport
+
+
+class Process:
+    """A process that leads to a remote host: ``sent`` is its input, ``stderr`` is written by the test."""
+
+    def __init__(self) -> None:
+        self.pid = 4711
+        self.returncode: int | None = None
+        self.sent: list[str] = []
+        self.stdin, self.stdout, self.stderr = self, None, asyncio.StreamReader()
+        self._transport = self
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, orders: bytes) -> None:
+        self.sent.append(orders.decode())
+
+    def close(self) -> None:
+        self.returncode = self.returncode or 0
+
+    def kill(self) -> None:
+        self.returncode = -9
+
+    terminate = kill
+
+    async def wait(self) -> int | None:
+        return self.returncode
+
+
+class Directory:
+    path = Path("/nowhere")
+
+    def opened_by(self, group: int) -> None: ...
+
+    def remove(self) -> None: ...
+
+
+@pytest.fixture
+async def process() -> Process:
+    return Process()
+
+
+@pytest.fixture
+async def line(process: Process) -> AsyncIterator[ShellLine]:
+    made = ShellLine("ssh://web1", cast("Any", process), cast("Any", Directory()), cast("Any", None))
+    yield made
+    await made.close()
+
+
+def answered(process: Process, question: str, text: str) -> None:
+    mark = question.split()[1]
+    process.stderr.feed_data(f"\n#{mark}\n{text}\n#{mark}.\n".encode())
+
+
+async def test_refused_connections_without_end_end_the_connection(
+    process: Process, line: ShellLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell_line, "_MOST_LINES", 3)
+    process.stderr.feed_data(b"channel 3: open failed: connect failed: Connection refused\n" * 5)
+    process.stderr.feed_eof()
+    await line._listening  # pyright: ignore[reportPrivateUsage]
+    assert process.returncode == -9
+
+
+async def test_one_question_at_a_time_until_it_is_answered_or_given_up(process: Process, line: ShellLine) -> None:
+    answers = [line.ask_beside("b", (pid,)) for pid in (1, 2, 3, 4)]
+    assert [question.split()[-1] for question in process.sent] == ["1"]
+    line.give_up(answers[2])
+    line.give_up(answers[0])
+    answered(process, process.sent[-1], "two")
+    assert await answers[1] == "two"
+    assert [question.split()[-1] for question in process.sent] == ["1", "2", "4"]
+    await line.close()
+    assert answers[3].cancelled()
+
+
+class Far(ShellTransport):
+    async def start(self) -> tuple[ShellLine, RemotePages]:
+        raise TransportError("no connection")
+
+
+async def test_a_profile_ends_with_the_connection(process: Process, line: ShellLine) -> None:
+    far = Far("ssh://web1")
+    far._line = line  # pyright: ignore[reportPrivateUsage]
+    profile = asyncio.create_task(far.profile((7,)))
+    await asyncio.sleep(0)
+    assert [question.split()[0] for question in process.sent] == ["a"]
+    await far.close()
+    with pytest.raises(TransportError, match="no connection"):
+        await profile
+
+
+async def test_the_reason_of_a_refused_connection_is_that_of_its_address(
+    line: ShellLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages are requested at the same time."""
+    pages = RelayedPages(line, ("sh",))
+    pages.sockets = {"web1:80": "Connection refused", "web1:81": "timed out"}
+
+    async def exchange(refusal: str, *_: object) -> bytes:
+        pages.refusals[next(address for address, socket in pages.sockets.items() if socket == refusal)] = refusal
+        await asyncio.sleep(0)
+        raise FetchError("the server closed the connection")
+
+    monkeypatch.setattr(shell_pages, "exchange", exchange)
+    asked = (pages.ask(address, b"", 1.0) for address in pages.sockets)
+    reasons = [str(error) for error in await asyncio.gather(*asked, return_exceptions=True)]
+    assert reasons == ["connection refused: nothing is listening there", "no response there"]
+
+
+async def test_a_relay_that_does_not_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[asyncio.subprocess.Process, SocketDirectory]] = []
+    start_command = relay.start_command
+
+    async def start(*words: Any, **options: Any) -> tuple[asyncio.subprocess.Process, SocketDirectory]:
+        begun.append(await start_command(*words, **options))
+        return begun[-1]
+
+    def odd(_: str) -> tuple[int, int]:
+        raise TransportError("no connection")
+
+    monkeypatch.setattr(relay, "start_command", start)
+    monkeypatch.setattr(relay, "started", odd)
+    with pytest.raises(TransportError, match="no connection"):
+        await relay._Relay.start(("sh",))  # pyright: ignore[reportPrivateUsage]
+    ((process, directory),) = begun
+    assert await process.wait() is not None
+    assert not directory.path.exists()
