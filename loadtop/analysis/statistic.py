@@ -74,7 +74,7 @@ _WORST = (min, max, max, max)
 
 
 def targets(snapshot: Snapshot) -> tuple[HostView, ...]:
-    return tuple(host for host in snapshot.measured.hosts if "target" in host.state.role)
+    return tuple(host for host in snapshot.measured.hosts if host.state.is_target)
 
 
 def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:
@@ -82,7 +82,7 @@ def target_values(snapshot: Snapshot) -> dict[str, TargetValues]:
 
 
 def _values(host: HostView) -> TargetValues:
-    cpu = None if host.rates is None else host.rates.cpu
+    cpu = host.cpu
     paging = None if host.rates is None else host.rates.paging
     traffic = None if paging is None else paging.swap_kb
     idle, iowait = (None, None) if cpu is None else (cpu.idle, cpu.iowait)

@@ -19,6 +19,7 @@ from enum import StrEnum
 
 from loadtop.i18n import Translatable
 from loadtop.model import SERVICE, SERVING, Distribution, LoadSample, Role
+from loadtop.model.histogram import mean
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import GroupRates, HostRates, PeerRates
 
@@ -112,11 +113,11 @@ def breakdown(measured: Measured) -> Breakdown | None:
     if load is None or rates is None or not rates.rps or load.latencies is None or not load.latencies.total.count:
         return None
     total = load.latencies.total
-    mean_ms, ms, weight = total.sum_us / total.count / 1000, 1000.0 / rates.rps, None
+    mean_ms, ms, weight = mean(total) / 1000, 1000.0 / rates.rps, None
     if rates.in_flight and total.count < FEW * rates.in_flight and mean_ms:
         ms = mean_ms / rates.in_flight
         weight = 1000.0 * rates.seconds / ms
-    hosts = [host for host in measured.hosts if "target" in host.state.role and host.rates is not None]
+    hosts = [host for host in measured.hosts if host.state.is_target and host.rates is not None]
     shares = [*_of_load(load)]
     for host in hosts:
         shares += _of_host(measured, load, host, ms, mean_ms)

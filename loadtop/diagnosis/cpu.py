@@ -38,7 +38,7 @@ others fill is the limit; our own."""
 SHARED_PCT = 10.0  # percent of the machine from which the load generator's own share is called out; our own
 
 DATABASES = {"memcached", "mongod"}
-"""Processes of no watched kind that may well work for the web server beside them, so they are no strangers."""
+"""Processes of no watched kind that may well work for the web server beside them: they do not count as others."""
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 
@@ -53,18 +53,17 @@ MORE_CPU = Message("Add CPUs or make the page cheaper. More workers will not hel
 
 
 def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
-    """Busy, and more runnable tasks than cores. Where only strangers fill it, the requests must be waiting for a
-    CPU."""
+    """Busy, and more runnable tasks than cores. Where only other processes fill it, the requests must be waiting
+    for a CPU."""
     rates, sample = host.rates, host.sample
     if rates is None or rates.cpu is None or sample is None:
         return None
-    cores = len(rates.cores) or sample.facts.cores
-    running = None if sample.scheduler is None else sample.scheduler.running
+    cores, running = host.cores, host.runnable
     stall = None if rates.pressure is None else rates.pressure.cpu_some
     queued, stalled = exceeds(running, cores), exceeds(stall, STALL_PCT)
     wanted = queued is not False or stalled is not False
     busy = rates.cpu.used
-    engaged = _engaged_beside_strangers(measured, host, rates, rates.cpu)
+    engaged = _engaged_beside_others(measured, host, rates, rates.cpu)
     ours = engaged is None or engaged > ENGAGED_PCT
     return Assessment(
         over=busy > BUSY_PCT and wanted and ours,
@@ -96,10 +95,9 @@ def _slow_cores(speeds: Collection[CoreSpeed]) -> Iterator[Row]:
         yield Row(f"core{core}.capacity_pct", 100.0 * capacity / LARGEST, 100.0, "%", "cpu_capacity: 1024", below=True)
 
 
-def _engaged_beside_strangers(measured: Measured, host: HostView, rates: HostRates, cpu: CpuShares) -> float | None:
-    """:func:`engaged_share` where the machine would not be full without strangers, otherwise ``None``."""
-    cores = len(rates.cores) or (1 if host.sample is None else host.sample.facts.cores)
-    others = sum(each.cpu or 0.0 for each in _strangers(rates)) / cores
+def _engaged_beside_others(measured: Measured, host: HostView, rates: HostRates, cpu: CpuShares) -> float | None:
+    """:func:`engaged_share` where the machine would not be full without other processes, otherwise ``None``."""
+    others = sum(each.cpu or 0.0 for each in _other_processes(rates)) / host.cores
     return None if cpu.used - others > BUSY_CLEAR_PCT else engaged_share(measured, host)
 
 
@@ -108,25 +106,24 @@ def engaged_share(measured: Measured, host: HostView) -> float | None:
     them; a kind can have no more there than it has threads. By Little's law, CPU time and wait per second are their
     mean number. ``None`` where that is not known. A wait that was not measured is that of any other task: what runs is
     to what is runnable as cores are to tasks."""
-    load, rates, sample = measured.load, host.rates, host.sample
-    if rates is None or sample is None or load is None or load.in_flight is None:
+    load = measured.load
+    if load is None or load.in_flight is None:
         return None
-    running = None if sample.scheduler is None else sample.scheduler.running
-    crowd = 1.0 if running is None else max(1.0, running / (len(rates.cores) or sample.facts.cores))
+    tasks_per_core = max(1.0, (host.runnable or 0) / host.cores)
     shares: list[float] = []
-    for group in rates.of_role(*SERVING):
+    for group in host.groups(*SERVING):
         if group.cpu is not None:
-            engaged = group.cpu * crowd if group.wait is None else group.cpu + group.wait
+            engaged = group.cpu * tasks_per_core if group.wait is None else group.cpu + group.wait
             shares.append(engaged / max(1, min(load.in_flight, group.threads)))
     return max(shares, default=None)
 
 
-def _strangers(rates: HostRates) -> list[ProcessRates]:
+def _other_processes(rates: HostRates) -> list[ProcessRates]:
     """The busiest processes that do not work for the server, busiest first; none where no server is known. What has the
     name of a database may well work for it."""
     found = (each for each in rates.processes or () if each.process.group == OTHER and each.cpu)
-    strangers = (each for each in found if each.process.name not in DATABASES)
-    return sorted(strangers, key=lambda each: each.cpu or 0.0, reverse=True) if rates.of_role(*SERVING) else []
+    others = (each for each in found if each.process.name not in DATABASES)
+    return sorted(others, key=lambda each: each.cpu or 0.0, reverse=True) if rates.of_role(*SERVING) else []
 
 
 def _others(rates: HostRates, cores: int) -> Iterator[Message]:
@@ -138,11 +135,11 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
             "CPU. Generate the load elsewhere for a realistic result.",
             share=group.cpu / cores,
         )
-    strangers = _strangers(rates)
-    share = sum(each.cpu or 0.0 for each in strangers) / cores
+    others = _other_processes(rates)
+    share = sum(each.cpu or 0.0 for each in others) / cores
     if share < SHARED_PCT:
         return
-    first, *more = strangers
+    first, *more = others
     beside = sum((each.cpu or 0.0) / cores >= SHARED_PCT / 2 for each in more)
     template = "{name} (pid {pid:d}), which is not part of the web server, takes {share:.0f} % of the CPU."
     if beside:
@@ -153,8 +150,8 @@ def _others(rates: HostRates, cores: int) -> Iterator[Message]:
 
 
 def _headroom(host: HostView) -> Iterable[Evidence]:
-    if host.rates is not None and host.rates.cpu is not None:
-        yield Evidence("cpu.busy_pct", host.name, host.rates.cpu.busy, BUSY_PCT, "%", "PCP cpu/util", below=True)
+    if host.cpu is not None:
+        yield Evidence("cpu.busy_pct", host.name, host.cpu.busy, BUSY_PCT, "%", "PCP cpu/util", below=True)
 
 
 CPU = Verdict(
@@ -274,17 +271,13 @@ def functions(finding: Finding, profiles: Iterable[Profile]) -> Iterator[Evidenc
 
 def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
     """A share is stolen that requests wait for, and on no core is time left over to make up for it."""
-    rates = host.rates
-    cpu = None if rates is None else rates.cpu
+    rates, cpu = host.rates, host.cpu
     if rates is None or cpu is None or cpu.steal is None:
         return None
     steal, wanted = cpu.steal, cpu.busy + cpu.steal
-    engaged = _engaged_beside_strangers(measured, host, rates, cpu)
+    engaged = _engaged_beside_others(measured, host, rates, cpu)
     missed = engaged is None or engaged > ENGAGED_PCT
     everywhere = all(100.0 - core.shares.busy - (core.shares.steal or 0.0) < SPARE_PCT for core in rates.cores)
-    sample = host.sample
-    running = None if sample is None or sample.scheduler is None else sample.scheduler.running
-    cores = 1 if sample is None else sample.facts.cores
     return Assessment(
         over=steal > STEAL_PCT and wanted > BUSY_PCT and everywhere and missed,
         held=steal > STEAL_CLEAR_PCT and wanted > BUSY_CLEAR_PCT and missed,
@@ -296,10 +289,10 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
             "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} "
             "% of the host's CPU, about {lost:.1f} of {cores} cores.",
             share=steal,
-            lost=steal * cores / 100,
-            cores=cores,
+            lost=steal * host.cores / 100,
+            cores=host.cores,
         ),
-        confidence=agreement(exceeds(running, cores)),
+        confidence=agreement(exceeds(host.runnable, host.cores)),
     )
 
 
@@ -319,16 +312,16 @@ STEAL = Verdict(
 
 
 def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
-    """The quota stops the server in many periods, for a time that is felt."""
+    """The quota stops the server in many periods, for long enough to matter."""
     rates, sample = host.rates, host.sample
     group = None if sample is None else sample.cgroup
     known = None if rates is None else rates.cgroup
     if known is None or known.throttled is None or group is None or group.cpu_quota_us is None:
         return None
     share, lost = known.throttled, known.throttled_ms
-    felt = lost is None or lost > LOST_MS_S
+    has_effect = lost is None or lost > LOST_MS_S
     return Assessment(
-        over=share > PERIODS_PCT and felt,
+        over=share > PERIODS_PCT and has_effect,
         held=share > PERIODS_CLEAR_PCT,
         evidence=(
             Row("cgroup.throttled_pct", share, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),

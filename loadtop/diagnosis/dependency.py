@@ -20,7 +20,7 @@ from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_withou
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
-from loadtop.model.histogram import percentile
+from loadtop.model.histogram import mean, percentile
 from loadtop.model.server import Blocker, ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
@@ -96,7 +96,7 @@ class Dependencies:
         if not working or latencies is None:
             return None
         times = latencies.total
-        mean_ms = times.sum_us / times.count / 1000
+        mean_ms = mean(times) / 1000
         ms, share = 1000.0 * peer.questions / rps, min(100.0, 100.0 * peer.questions / working)
         base = self._base(host.name, peer, ms, load, times)
         states = [state for view in measured.hosts for state in view.services() if _is_of(state, peer)]
@@ -173,36 +173,31 @@ def _peers(host: HostView) -> Iterator[PeerRates]:
 
 
 def _is_calm(host: HostView) -> bool:
-    cpu = None if host.rates is None else host.rates.cpu
+    cpu = host.cpu
     return cpu is None or cpu.busy + (cpu.steal or 0.0) < CALM_PCT
 
 
 def _is_measured(host: HostView, peer: PeerRates) -> bool:
     """Whether it is known what CPU the service's processes take, where they are known: one that fills its core is slow
     for that reason."""
-    groups = () if host.rates is None else host.rates.of_role(*Role)
-    return not peer.watched or all(group.cpu is not None for group in groups)
+    return not peer.watched or all(group.cpu is not None for group in host.groups())
 
 
 def _runs_here(host: HostView, peer: PeerRates) -> bool:
     """Whether the processes of the service are known on the machine that calls it."""
     if peer.watched:
         return True
-    if (
-        host.rates is None
-        or host.sample is None
-        or peer.kind not in {group.group for group in host.rates.of_role(*Role)}
-    ):
+    if host.sample is None or peer.kind not in {group.group for group in host.groups()}:
         return False
     place = peer.address.rpartition(":")[0].strip("[]")
     return peer.address.startswith("/") or place in ("127.0.0.1", "::1", *host.sample.facts.addresses)
 
 
 def _computes_little(host: HostView, rps: float, mean_ms: float) -> bool:
-    """Whether servers and services on this machine neither run nor wait for a CPU for much of a request: then strangers
-    fill the CPU, and do not slow the service down. The threads of databases are not asked how long they wait: they
-    stand in the same queues as those of the servers."""
-    groups = () if host.rates is None else host.rates.of_role(*Role)
+    """Whether servers and services on this machine neither run nor wait for a CPU for much of a request: then other
+    processes fill the CPU, and do not slow the service down. The threads of databases are not asked how long they wait:
+    they stand in the same queues as those of the servers."""
+    groups = host.groups()
     running = [group.cpu for group in groups if group.cpu is not None]
     asked = [(group.cpu, group.wait) for group in groups if group.cpu is not None and group.wait is not None]
     served = sum(cpu for cpu, _ in asked)

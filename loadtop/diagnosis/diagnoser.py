@@ -214,7 +214,7 @@ class Diagnoser:
     def _order(self, measured: Measured, finding: Finding) -> tuple[bool, int, bool]:
         """Causes first; of the same on several hosts, the target's."""
         host = None if finding.host is None else measured.host(finding.host)
-        elsewhere = host is not None and "target" not in host.state.role
+        elsewhere = host is not None and not host.state.is_target
         yields = self._latches[finding.bottleneck, finding.host].yields
         return yields, self._rank[finding.bottleneck], elsewhere
 
@@ -236,7 +236,7 @@ class Diagnoser:
         free = [each.headroom for each in self._verdicts.values() if each.headroom is not None]
         evidence = tuple(each for host in measured.hosts for of in free for each in of(host))
         advice = _next_step(measured)
-        tested = [host for host in measured.hosts if "target" in host.state.role]
+        tested = [host for host in measured.hosts if host.state.is_target]
         silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
         if not evidence:
             confidence = 0.0

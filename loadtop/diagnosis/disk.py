@@ -29,28 +29,28 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     if slowest is None or blocked is None:
         return None
     load = measured.load
-    flying = None if load is None or load.in_flight is None else max(1, load.in_flight)
-    most = _least(flying, BLOCKED_SHARE)
+    in_flight = None if load is None or load.in_flight is None else max(1, load.in_flight)
+    most = _least(in_flight, BLOCKED_SHARE)
     util, waits = slowest.util or 0.0, slowest.await_ms or 0.0
-    crowded = waits >= AWAIT_MS or (slowest.queue or 0.0) >= QUEUE
+    slow = waits >= AWAIT_MS or (slowest.queue or 0.0) >= QUEUE
     stall = None if rates.pressure is None else rates.pressure.io_some
     name = f"disk.{slowest.name}"
     return Assessment(
-        over=util > UTIL_PCT and crowded and blocked >= most,
-        held=util > UTIL_CLEAR_PCT and blocked >= _least(flying, BLOCKED_CLEAR_SHARE),
+        over=util > UTIL_PCT and slow and blocked >= most,
+        held=util > UTIL_CLEAR_PCT and blocked >= _least(in_flight, BLOCKED_CLEAR_SHARE),
         evidence=(
             Row(f"{name}.util_pct", util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
             Row(f"{name}.await_ms", waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
             Row("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
             Row("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi: a vote only"),
         ),
-        advice=lambda: _advice(slowest, blocked, flying),
+        advice=lambda: _advice(slowest, blocked, in_flight),
         confidence=agreement(waits >= AWAIT_MS, exceeds(stall, STALL_PCT)),
     )
 
 
-def _least(flying: int | None, share: float) -> int:
-    return 2 if flying is None else max(1, round(share * flying))
+def _least(in_flight: int | None, share: float) -> int:
+    return 2 if in_flight is None else max(1, round(share * in_flight))
 
 
 def _blocked(rates: HostRates, sample: HostSample) -> int | None:

@@ -16,13 +16,14 @@ from statistics import median, median_high
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
 from loadtop.model import LOADTOP, OTHER, SERVING, HostSample, LoadState, Role
+from loadtop.model.histogram import mean
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import GeneratorRates, HostRates
 
 LEAST_INTERVALS, MOST_INTERVALS = 5, 60  # how many calm intervals a forecast needs, and looks back on
 TRIMMED = 0.2  # the part of the intervals that is left out at either end, where a request took most or least
 
-STRANGER_PCT = 85.0  # percent of a core: what takes less may well work for the server, as a database does
+OTHER_PROCESS_PCT = 85.0  # percent of a core: what takes less may well work for the server, as a database does
 
 LEAST_USED = 0.03  # the part of a resource that must be used for its demand to be measured at all
 FARTHEST = 10.0  # times the present throughput beyond which nothing is predicted
@@ -78,7 +79,8 @@ class Forecaster:
         return first if first is not None and newest < first.rps <= FARTHEST * newest else None
 
     def _of(self, key: Key) -> Forecast | None:
-        """Demand as the mean of the middle intervals, with its standard error: one busy moment bends no forecast."""
+        """Demand as the mean of the middle intervals, with its standard error, so one busy interval does not distort
+        the forecast."""
         known = [(rps, uses[key]) for rps, uses in self._seen if key in uses]
         if len(known) < LEAST_INTERVALS:
             return None
@@ -114,7 +116,7 @@ class Forecaster:
             uses = {"network": None if line is None or line.util is None else Use(line.util, 100.0)}
             if host.state.role != "generator":
                 uses |= {
-                    "cpu": _cpu(sample, rates, generator),
+                    "cpu": _cpu(host, generator),
                     "cpu-core": _core(rates),
                     "throttled": _quota(sample, rates),
                 }
@@ -124,26 +126,26 @@ class Forecaster:
         return found
 
 
-def _cpu(sample: HostSample, rates: HostRates, generator: GeneratorRates | None) -> Use | None:
-    """In cores. What strangers take does not grow with the load, and is not there for it.
+def _cpu(host: HostView, generator: GeneratorRates | None) -> Use | None:
+    """In cores. What other processes take does not grow with the load, and is not there for it.
 
     The server's own processes and the generator's tell what a request takes, where they are known. The rest of what is
     busy can be a database or children that live as long as a request, but also anything else: it is ``beside``. Not
     what runs at a lower priority, which yields to a server, nor this program's own measuring.
     """
-    if rates.cpu is None:
+    rates, cpu, cores = host.rates, host.cpu, host.cores
+    if rates is None or cpu is None:
         return None
-    cores = len(rates.cores) or sample.facts.cores
-    others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group == OTHER)
-    strangers = sum(share for share in others if share >= STRANGER_PCT) / 100
-    stolen = (rates.cpu.steal or 0.0) * cores / 100
-    busy, capacity = max(0.0, rates.cpu.busy * cores / 100 - strangers), cores - strangers - stolen
+    processes = (each.cpu or 0.0 for each in rates.processes or () if each.process.group == OTHER)
+    others = sum(share for share in processes if share >= OTHER_PROCESS_PCT) / 100
+    stolen = (cpu.steal or 0.0) * cores / 100
+    busy, capacity = max(0.0, cpu.busy * cores / 100 - others), cores - others - stolen
     served = sum(group.cpu or 0.0 for group in rates.of_role(*SERVING)) / 100
     if not served:
         return Use(busy, capacity)
     own = sum(group.cpu or 0.0 for group in rates.groups or () if group.group == LOADTOP) / 100
     loading = own if generator is None else min(own, generator.cpu / 100)
-    yielding = max(0.0, rates.cpu.nice * cores / 100 - strangers)
+    yielding = max(0.0, cpu.nice * cores / 100 - others)
     beside = max(0.0, busy - served - own - yielding)
     return Use(served + loading, capacity - (own - loading), beside)
 
@@ -171,7 +173,7 @@ def served(measured: Measured, shown: int, *, alone: bool) -> float:
     load, rates = measured.load, measured.load_rates
     times = None if load is None or load.latencies is None else load.latencies.total
     if alone and rates is not None and rates.rps is not None and times is not None and times.count:
-        flying = rates.rps * times.sum_us / times.count / 1e6
-        if abs(flying - shown) <= max(1.5, 0.5 * flying):
-            return flying
+        in_flight = rates.rps * mean(times) / 1e6
+        if abs(in_flight - shown) <= max(1.5, 0.5 * in_flight):
+            return in_flight
     return float(max(0, shown - 1))

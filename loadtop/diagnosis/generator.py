@@ -35,7 +35,7 @@ def _assess_process(measured: Measured) -> Assessment | None:
     unsent = 100.0 * missed / due if due else 0.0
     wait = None if _server_waits_too(measured) else generator.wait
     wanted = generator.busiest if wait is None else generator.wanted or 0.0
-    cpus = [host.rates.cpu for host in measured.hosts if "generator" in host.state.role and host.rates is not None]
+    cpus = [host.cpu for host in measured.hosts if host.state.is_generator]
     wanted *= 100.0 / min((max(1.0, cpu.delivered) for cpu in cpus if cpu is not None), default=100.0)
     full, late = wanted > WORKER_PCT, unsent > UNSENT_PCT
     stopped = 0.0 if generator.throttled is None or _shares_a_quota(measured) else generator.throttled
@@ -57,9 +57,9 @@ def _assess_process(measured: Measured) -> Assessment | None:
 
 def _beside(measured: Measured) -> list[HostView]:
     """The machines under test that generate the load too, also where another host is the same machine."""
-    boots = {host.boot_id for host in measured.hosts if "generator" in host.state.role} - {""}
-    tested = [host for host in measured.hosts if "target" in host.state.role]
-    return [host for host in tested if "generator" in host.state.role or host.boot_id in boots]
+    boots = {host.boot_id for host in measured.hosts if host.state.is_generator} - {""}
+    tested = [host for host in measured.hosts if host.state.is_target]
+    return [host for host in tested if host.state.is_generator or host.boot_id in boots]
 
 
 def _server_waits_too(measured: Measured) -> bool:
@@ -67,7 +67,7 @@ def _server_waits_too(measured: Measured) -> bool:
     for host in _beside(measured):
         engaged = engaged_share(measured, host)
         if engaged is None:
-            cpu = None if host.rates is None else host.rates.cpu
+            cpu = host.cpu
             engaged = 100.0 if cpu is None or cpu.busy > BUSY_PCT else 0.0
         if engaged > ENGAGED_PCT:
             return True
@@ -106,14 +106,14 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     """The processors of a machine that only generates load are nearly full, by the load generator, or so that it has to
     wait for them. What else is at work there is no limit while the generator is served in time. Another name of the
     machine under test is not a separate machine."""
-    tested = {each.boot_id for each in measured.hosts if "target" in each.state.role} - {""}
-    if host.rates is None or host.rates.cpu is None or host.boot_id in tested:
+    tested = {each.boot_id for each in measured.hosts if each.state.is_target} - {""}
+    if host.rates is None or host.cpu is None or host.boot_id in tested:
         return None
-    busy = host.rates.cpu.busy
-    felt = _is_felt(measured, host, host.rates)
+    busy = host.cpu.busy
+    has_effect = _has_effect(measured, host, host.rates)
     return Assessment(
-        over=busy > MACHINE_PCT and felt,
-        held=busy > MACHINE_CLEAR_PCT and felt,
+        over=busy > MACHINE_PCT and has_effect,
+        held=busy > MACHINE_CLEAR_PCT and has_effect,
         evidence=(Row("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
         advice=Message(
             "Generate the load on another machine, or on more machines: the CPU of {host} is nearly full.",
@@ -123,14 +123,13 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     )
 
 
-def _is_felt(measured: Measured, host: HostView, rates: HostRates) -> bool:
+def _has_effect(measured: Measured, host: HostView, rates: HostRates) -> bool:
     """Whether the generator takes a good part of the machine or waits for its turn; yes where that is not known."""
     group = rates.group(LOADTOP)
     generator = None if measured.load_rates is None else measured.load_rates.generator
     if group is None or group.cpu is None or generator is None or generator.loop_delay_ms is None:
         return True
-    cores = len(rates.cores) or (1 if host.sample is None else host.sample.facts.cores)
-    return group.cpu >= OWN_PCT * cores or generator.loop_delay_ms > DELAY_MS
+    return group.cpu >= OWN_PCT * host.cores or generator.loop_delay_ms > DELAY_MS
 
 
 GENERATOR = Verdict(
@@ -220,11 +219,11 @@ def _assess_files(measured: Measured) -> Assessment | None:
     room = max(0, limit - FILES_SPARE)
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
     wanted = load.refused_connections or wanted
-    connections, flying = load.connections or 0, load.in_flight or 0
+    connections, in_flight = load.connections or 0, load.in_flight or 0
     open_now = connections / workers
     short = wanted is not None and wanted > room
     # In the open model as many connections are opened as are needed; what is overdue then waits for a descriptor.
-    used_up = wanted is None and open_now >= 0.98 * room and flying >= 0.98 * connections > 0
+    used_up = wanted is None and open_now >= 0.98 * room and in_flight >= 0.98 * connections > 0
     asked = float(wanted) if wanted is not None else open_now
     return Assessment(
         over=short or used_up,

@@ -12,7 +12,7 @@ from loadtop.rates.records import HostRates
 
 TRAFFIC_KB_S = 40.0  # kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical
 
-FAULTS_S = 100.0  # major faults/s that are felt; our own, well below node-mixin's 500/s over 15 minutes
+FAULTS_S = 100.0  # major faults/s that slow tasks down; our own, well below node-mixin's 500/s over 15 minutes
 
 STALL_PCT, STALL_CLEAR_PCT = 10.0, 4.0  # percent of the time in which some task waited for memory: psi-notify's 10
 
@@ -35,8 +35,8 @@ def _own_stall(rates: HostRates) -> float | None:
 
 
 def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
-    """Traffic, and tasks that feel it (memory stalls or major faults). Where those of the server's own control group
-    never wait for memory, it is another's swapping."""
+    """Traffic that slows tasks down (memory stalls or major faults). If those of the server's own control group never
+    wait for memory, other programs swap."""
     rates = host.rates
     if rates is None or rates.paging is None or (traffic := rates.paging.swap_kb) is None:
         return None

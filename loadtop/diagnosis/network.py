@@ -106,8 +106,8 @@ def _assess_queue(measured: Measured, host: HostView) -> Assessment | None:
     own = next((each for each in listeners if each.port == port), None)
     others = [each for each in listeners if each.port != port and _is_full(each)]
     queue, room = (None, 0) if own is None else (own.queue, own.backlog or 0)
-    flying = measured.in_flight
-    ours = own is None or own.queue > 0 or not (others or (flying is not None and flying <= room))
+    in_flight = measured.in_flight
+    ours = own is None or own.queue > 0 or not (others or (in_flight is not None and in_flight <= room))
     return Assessment(
         over=overflows > OVERFLOWS_S and ours,
         held=overflows > OVERFLOWS_S and ours,

@@ -16,6 +16,7 @@ from loadtop.diagnosis.response_times import SLOWER, LeastTime, alone_us, slow_p
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import LoadSample, Role, State
+from loadtop.model.histogram import mean
 from loadtop.rates.measured import HostView, Measured
 
 WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0  # percent of the requests in flight that wait, by Little's law; our own
@@ -67,33 +68,33 @@ class Waiting:
             and all(map(_is_calm, measured.hosts))
             and not any(_keeps_silent(measured, host) for host in measured.hosts)
         )
-        mean_ms, least_ms = times.sum_us / times.count / 1000, least / 1000
+        mean_ms, least_ms = mean(times) / 1000, least / 1000
         share = 100.0 * max(0.0, 1.0 - least_ms / mean_ms) if mean_ms else 0.0
-        flying, served = rps * mean_ms / 1000, rps * least_ms / 1000
+        in_flight, served = rps * mean_ms / 1000, rps * least_ms / 1000
         low, low_ms = slow_part(times)
         slower = low_ms / least_ms if least_ms else 1.0
         most = share > WAITING_PCT and slower > SLOWER
         every = times.count >= ENOUGH and share > EVERY_WAITING_PCT and alone > EVERY_SLOWER * least
         stuck = flat is not None and share > EVERY_WAITING_PCT
-        seen = load.in_flight if load.in_flight is not None else round(flying)
-        felt = mean_ms - least_ms >= LEAST_WAIT_MS and seen >= 2
+        seen = load.in_flight if load.in_flight is not None else round(in_flight)
+        has_effect = mean_ms - least_ms >= LEAST_WAIT_MS and seen >= 2
         percent, part, factor = WAITING_PCT, f"p{low:.0f}", SLOWER
         if every and not most:
             percent, part, low_ms, factor = EVERY_WAITING_PCT, "min", alone / 1000, EVERY_SLOWER
         evidence = [
             Row("load.waiting_pct", share, percent, "%", "Little's law: 1 - R0/R"),
             Row(f"load.{part}_ms", low_ms, factor * least_ms, "ms", f"loadtop: {factor} times R0, the least"),
-            Row("load.in_flight", flying, round(served), "requests", "Little: X*R in flight, X*R0 served"),
+            Row("load.in_flight", in_flight, round(served), "requests", "Little: X*R in flight, X*R0 served"),
         ]
         if flat is not None:
             here, fewer, best = flat
             evidence.append(Row("load.rps", here, GAIN * best, "/s", f"loadtop: no growth over c={fewer}", below=True))
         return Assessment(
-            over=free and felt and (most or every or stuck),
-            held=felt and (every or stuck or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),
+            over=free and has_effect and (most or every or stuck),
+            held=has_effect and (every or stuck or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),
             evidence=tuple(evidence),
-            advice=lambda: _advice(measured, flying, served, rps),
-            confidence=agreement(flat is not None or None, abs(flying - seen) <= 0.25 * max(1, seen)),
+            advice=lambda: _advice(measured, in_flight, served, rps),
+            confidence=agreement(flat is not None or None, abs(in_flight - seen) <= 0.25 * max(1, seen)),
         )
 
     def _flat(self, load: LoadSample, rps: float) -> tuple[float, int, float] | None:
@@ -122,7 +123,7 @@ def _is_calm(host: HostView) -> bool:
     """Whether a machine's processors are far from full. One without figures is not called so."""
     if host.rates is None:
         return False
-    return host.rates.cpu is None or host.rates.cpu.busy + (host.rates.cpu.steal or 0.0) < CALM_PCT
+    return host.cpu is None or host.cpu.busy + (host.cpu.steal or 0.0) < CALM_PCT
 
 
 def _keeps_silent(measured: Measured, host: HostView) -> bool:
@@ -133,16 +134,16 @@ def _keeps_silent(measured: Measured, host: HostView) -> bool:
     return any(each.collector in pages and each.state is not State.ABSENT for each in host.sample.outcomes)
 
 
-def _advice(measured: Measured, flying: float, served: float, rps: float) -> Message:
+def _advice(measured: Measured, in_flight: float, served: float, rps: float) -> Message:
     waits = Message(
         "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest "
         "wait. Throughput stays at {rps:.3g} requests/s: with more connections, requests "
         "would only wait longer.",
-        in_flight=flying,
+        in_flight=in_flight,
         served=served,
         rps=rps,
     )
-    if not any("target" in host.state.role for host in measured.hosts):
+    if not any(host.state.is_target for host in measured.hosts):
         return sentences(Message("The server's host is not watched. Add it with --host NAME=ssh://HOST."), waits)
     look = Message(
         "No watched host is at its limit. Look for a lock, or for a database or another "

@@ -24,6 +24,15 @@ class HostState:
     fresh: bool
     problem: Text = ""
 
+    @property
+    def is_target(self) -> bool:
+        return "target" in self.role
+
+    @property
+    def is_generator(self) -> bool:
+        """Whether it generates load; it can be under test too."""
+        return "generator" in self.role
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

@@ -9,7 +9,7 @@ from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, Server
 from loadtop.model.places import EXEC
 from loadtop.model.server import ServiceState
 from loadtop.rates.compute import host_rates, load_rates
-from loadtop.rates.records import HostRates, LoadRates, ServerRates
+from loadtop.rates.records import CpuShares, GroupRates, HostRates, LoadRates, ServerRates
 
 OLDEST_S = 5.0  # a rate over more time says little of this moment; our own
 
@@ -39,8 +39,27 @@ class HostView:
         return "" if self.sample is None else self.sample.facts.boot_id
 
     @property
+    def cpu(self) -> CpuShares | None:
+        return None if self.rates is None else self.rates.cpu
+
+    @property
+    def cores(self) -> int:
+        """How many processors there are, at least 1."""
+        online = 0 if self.rates is None else len(self.rates.cores)
+        return online or (1 if self.sample is None else self.sample.facts.cores)
+
+    @property
+    def runnable(self) -> int | None:
+        """Tasks that run or wait for a processor."""
+        return None if self.sample is None or self.sample.scheduler is None else self.sample.scheduler.running
+
+    @property
     def is_container(self) -> bool:
         return self.sample is not None and self.sample.facts.source.startswith(EXEC)
+
+    def groups(self, *roles: Role) -> tuple[GroupRates, ...]:
+        """The processes of the servers of these roles or, without any, of all."""
+        return () if self.rates is None else self.rates.of_role(*roles)
 
     def servers(self, kind: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind that the newest interval read, whose readings are of type ``record``."""
