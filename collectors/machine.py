@@ -200,7 +200,7 @@ class Connection(Protocol):
 
 
 class Transport(Connection, Protocol):
-    """One machine with /proc. Calls of :meth:`read` do not overlap; the others may run beside it."""
+    """One machine with /proc. Calls may overlap, except those of :meth:`read` with ``processes``."""
 
     source: str  # ``local`` or ``ssh://...``, for people
 

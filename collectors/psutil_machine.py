@@ -66,8 +66,7 @@ class PsutilMachine:
         return {pid: places for pid, places in found.items() if places}
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reader, lambda: {file.path: text_of(file) for file in files})
+        return await asyncio.to_thread(lambda: {file.path: text_of(file) for file in files})
 
     def prefer(self, ports: frozenset[int]) -> None:
         """psutil reads all sockets of a process."""

@@ -1,6 +1,5 @@
 """A Linux machine, local or remote: samples parsed from the texts of its /proc."""
 
-import asyncio
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -63,17 +62,15 @@ class LinuxMachine:
         self._tables = False
         self._followed: dict[str, str | Missing] = {}
         self._ports = frozenset[int]()
-        self._reading = asyncio.Lock()
 
     async def sample(self) -> HostSample:
         began = time.perf_counter()
         request = self._request()
-        async with self._reading:
-            reading = await self._transport.read(request)
-            self._container.find(reading)
-            if self._facts is None and (limits := self._container.files()):
-                more = await self._transport.read(Request(limits))  # or the first sample would be of the whole machine
-                reading = replace(reading, files={**more.files, **reading.files})
+        reading = await self._transport.read(request)
+        self._container.find(reading)
+        if self._facts is None and (limits := self._container.files()):
+            more = await self._transport.read(Request(limits))  # or the first sample would be of the whole machine
+            reading = replace(reading, files={**more.files, **reading.files})
         return self._parse(reading, began)
 
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
@@ -97,8 +94,7 @@ class LinuxMachine:
         return found
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
-        async with self._reading:
-            return (await self._transport.read(Request(tuple(files), ports=self._ports))).files
+        return (await self._transport.read(Request(tuple(files), ports=self._ports))).files
 
     def prefer(self, ports: frozenset[int]) -> None:
         self._ports = ports

@@ -65,7 +65,8 @@ class LocalTransport:
             self._pss = self._pss_reader.submit(self._read_pss, request.pss)
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._reader, self._read, request, pss)
+            # Other requests have threads of their own: a sample does not wait for a resolver.
+            return await loop.run_in_executor(self._reader if request.processes else None, self._read, request, pss)
         except OSError as error:
             raise TransportError(
                 "cannot read {path}: {error}", path=f"{self._root}/proc", error=error.strerror

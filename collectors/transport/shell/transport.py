@@ -60,6 +60,7 @@ class ShellTransport(ABC):
         self._failures = 0
         self._again_at = 0.0
         self._lost = ""
+        self._reading = asyncio.Lock()
 
     @abstractmethod
     async def start(self) -> tuple[ShellLine, RemotePages]:
@@ -73,6 +74,10 @@ class ShellTransport(ABC):
             raise error.at(self.source) from None
 
     async def read(self, request: Request) -> Reading:
+        async with self._reading:
+            return await self._read(request)
+
+    async def _read(self, request: Request) -> Reading:
         line = self._line or await self._reopen()
         sockets, clocks = self._sockets_due(request), self._clocks.due
         try:

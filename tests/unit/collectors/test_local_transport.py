@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux import sockets
+from collectors.linux.machine import LinuxMachine
 from collectors.machine import IDLE_EVERY, Missing, Request, Wanted
-from collectors.transport import files
+from collectors.servers import KINDS
+from collectors.transport import files, local
 from collectors.transport.local import LocalTransport
 
 
@@ -215,6 +218,27 @@ async def test_a_profiler_that_cannot_be_started(transport: LocalTransport, monk
     monkeypatch.setattr("asyncio.create_subprocess_exec", refuse)
     with pytest.raises(TransportError, match="cannot run sh: Resource temporarily unavailable"):
         await transport.profile([1])
+
+
+async def test_a_sample_does_not_wait_for_a_resolver(
+    transport: LocalTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, answered = threading.Event(), threading.Event()
+
+    def silent(*_: object) -> Missing:
+        asked.set()
+        answered.wait(2.0)
+        return host_names.UNKNOWN
+
+    machine = LinuxMachine(transport, KINDS)
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "text_of", silent)
+        names = asyncio.create_task(machine.texts((host_names.wanted("web1"),)))
+        await asyncio.to_thread(asked.wait)
+    await machine.sample()
+    assert not names.done()
+    answered.set()
+    assert await names == {host_names.wanted("web1").path: host_names.UNKNOWN}
 
 
 async def test_a_machine_without_proc_says_so(tmp_path: Path) -> None:

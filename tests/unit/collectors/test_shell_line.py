@@ -10,6 +10,7 @@ import pytest
 from collectors.errors import FetchError, TransportError
 from collectors.transport.exec import relay
 from collectors.transport.exec.relay import RelayedPages
+from collectors.transport.exec.start import start_command
 from collectors.transport.shell import line as shell_line
 from collectors.transport.shell import pages as shell_pages
 from collectors.transport.shell.guard import SocketDirectory
@@ -129,7 +130,6 @@ async def test_the_reason_of_a_refused_connection_is_that_of_its_address(
 
 async def test_a_relay_that_does_not_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[asyncio.subprocess.Process, SocketDirectory]] = []
-    start_command = relay.start_command
 
     async def start(*words: Any, **options: Any) -> tuple[asyncio.subprocess.Process, SocketDirectory]:
         begun.append(await start_command(*words, **options))
