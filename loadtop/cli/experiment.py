@@ -4,8 +4,6 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -13,12 +11,13 @@ from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile, cell_result
 from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, Runner, VariantError
 from loadtop.cli.display import show, with_screen
-from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, FileError, UnreachableError, UsageError
+from loadtop.cli.exit_codes import DONE, INTERRUPTED, UNREACHABLE, UnreachableError, UsageError
 from loadtop.cli.live_test import LiveTest, Show
 from loadtop.cli.load import Load, load_maker
 from loadtop.cli.options.command_line import parse
 from loadtop.cli.options.experiment_plan import read_plan
 from loadtop.cli.options.table import Options
+from loadtop.cli.outputs import writing
 from loadtop.cli.public_target import confirm_public_targets
 from loadtop.i18n import Message, duration, plain, plural, rendered, tr
 from loadtop.model import LoadState
@@ -37,7 +36,7 @@ def main(options: Options) -> int:
         print(f"{plan.file} is valid: {counts}{about}")
         return DONE
     confirm_public_targets(loads, yes=options.yes or all(load.yes for load in loads))
-    with _writing(file):
+    with writing("the results", file.directory):
         file.directory.mkdir(parents=True, exist_ok=True)
         if options.again:
             file.file.unlink(missing_ok=True)
@@ -45,15 +44,6 @@ def main(options: Options) -> int:
             _write(plan, file, file.read())
             return DONE
     return asyncio.run(_run(plan, file, screen=with_screen(options), quiet=options.quiet))
-
-
-@contextmanager
-def _writing(file: ResultFile) -> Iterator[None]:
-    """Raise FileError where the results cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"cannot write to {file.directory}: {error.strerror}") from None
 
 
 async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: bool) -> int:
@@ -77,7 +67,7 @@ async def _run(plan: ExperimentPlan, file: ResultFile, *, screen: bool, quiet: b
             say(tr("    {rps} requests/s, {limit}{failed}", rps=rps, limit=result.bottleneck, failed=failed))
         return result
 
-    with _writing(file):
+    with writing("the results", file.directory):
         runner = Runner(plan, file, measure, begin)
     feed = ExperimentFeed(plan.title, runner.run)
     known = sum(cell.key in runner.results for cell in plan.cells())
@@ -135,7 +125,7 @@ def _beginning(plan: ExperimentPlan, progress: Progress) -> str:
 async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | None:
     """Run the test of one cell, recorded, and store its result; None if a signal cut it short. Raises ExitError."""
     recording = file.directory / f"{cell.key}.loadtop"
-    with _writing(file):
+    with writing("the results", file.directory):
         recording.unlink(missing_ok=True)
     options = parse(["run", "--quiet", "--headless", "--record", str(recording), *cell.words])
     began = time.monotonic()
@@ -150,7 +140,7 @@ async def _measure(cell: Cell, file: ResultFile, display: Show) -> CellResult | 
     if last.state is LoadState.FAILED:
         raise UnreachableError(Message("{cell}: {reason}", cell=cell.label, reason=last.message))
     result = cell_result(cell, test.totals.as_json(), round(time.monotonic() - began, 2), recording.name)
-    with _writing(file):
+    with writing("the results", file.directory):
         file.add(result)
     return result
 
@@ -179,7 +169,7 @@ def _write(plan: ExperimentPlan, file: ResultFile, results: dict[str, CellResult
         ("table.json", json.dumps(table.as_json(plan, found), indent=1) + "\n"),
     ):
         path = file.directory / name
-        with _writing(file):
+        with writing("the results", file.directory):
             path.unlink(missing_ok=True)
             with path.open("x", encoding="utf-8") as written:
                 written.write(content)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.table import Options
-from loadtop.i18n import english, plain
+from loadtop.i18n import plain
 
 if TYPE_CHECKING:
     from loadtop.analysis.fail_if import Outcome
@@ -110,7 +110,7 @@ def append_job_summary(result: "RunResult", more: "Sequence[Table]") -> None:
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:
-    text = json.dumps(figures, indent=1, default=english)
+    text = json.dumps(figures, indent=1)
     if name == "-":
         print(text, flush=True)
     else:

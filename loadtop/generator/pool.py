@@ -29,6 +29,13 @@ _MAX_ERROR_LINE = 1 << 16
 _MAX_ERROR = 1000  # characters of a worker's last line that are shown
 
 
+def child_environment() -> dict[str, str]:
+    """The environment of a Python process that imports this copy of loadtop, whatever is in the working directory,
+    which ``-P`` leaves out."""
+    package = str(Path(loadtop.__file__).resolve().parent.parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))}
+
+
 class WorkerProcess(WorkerProgress):
     """One worker process. Each report, and its end, set ``changed``. ``print_text`` is called with the text of -v.
     ``handover`` is its newest answer to ``hand_over``."""
@@ -52,15 +59,13 @@ class WorkerProcess(WorkerProgress):
     async def start(self, plan: Plan, workers: int, request_log: int | None) -> None:
         """Start the process and send it its plan, through a pipe: everyone can read arguments. It inherits the
         descriptor ``request_log``. Raises OSError."""
-        package = str(Path(loadtop.__file__).parent.parent)
-        path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-P", "-m", "loadtop.generator.worker"],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=MAX_LINE,
-            env={**os.environ, "PYTHONPATH": path},
+            env=child_environment(),
             pass_fds=() if request_log is None else (request_log,),
             # Ctrl-C is for the parent, which decides what happens to the load. No session of its own: Linux shares the
             # CPUs among sessions (autogroups, see sched(7)), so the load would get another share than ab.

@@ -286,16 +286,6 @@ def rendered(text: Message | str | None, escape: _Escape = plain) -> str:
     return escape(text) if isinstance(text, str) else text.render(escape)
 
 
-def english(text: object) -> str:
-    """Return a message as JSON has it: ``default`` of :func:`json.dumps`.
-
-    :raises TypeError: for anything but a message
-    """
-    if isinstance(text, Message):
-        return str(text)
-    raise TypeError(f"{type(text).__name__} has no form in JSON")
-
-
 def _shown(value: Parameter, form: str, translate: _Translate, escape: _Escape) -> str:
     if value is None:
         return ""

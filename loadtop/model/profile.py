@@ -7,15 +7,14 @@ from loadtop.i18n import Text
 
 PROFILE_S = 5  # seconds for which stacks are sampled
 HOTTEST = 5  # functions that are listed
-NO_PROFILER = "/proc"
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Samples of one machine over :data:`PROFILE_S` seconds.
 
-    ``tool`` took them: ``perf``, ``py-spy``, ``phpspy``, or :data:`NO_PROFILER`. ``stacks`` are folded: a process and
-    its functions, callers first, separated by ``;``, and the number of samples; the most frequent come first. Without a
+    ``tool`` took them: ``perf``, ``py-spy``, ``phpspy``, or ``/proc``. ``stacks`` are folded: a process and its
+    functions, callers first, separated by ``;``, and the number of samples; the most frequent come first. Without a
     profiler they are the process, its pid, ``user`` or ``system``, and clock ticks; ``calls`` are then processes and
     the system calls in which they waited. ``problem`` says why there are no samples.
     """

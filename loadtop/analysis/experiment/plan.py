@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from loadtop.generator.plan import MAX_CONNECTIONS, MAX_RATE
 from loadtop.model import LoadLevel
 
 
@@ -30,11 +31,11 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         dict[str, Any], Meta(description='a table of names and URLs: write [urls] and page = "http://..."')
     ] = {}
     concurrencies: Annotated[
-        tuple[Annotated[int, Meta(ge=1, le=200_000)], ...],
-        Meta(description="a list of whole numbers from 1 to 200000", examples=["[1, 10, 20]"]),
+        tuple[Annotated[int, Meta(ge=1, le=MAX_CONNECTIONS)], ...],
+        Meta(description=f"a list of whole numbers from 1 to {MAX_CONNECTIONS}", examples=["[1, 10, 20]"]),
     ] = ()
     rates: Annotated[
-        tuple[Annotated[float, Meta(gt=0, le=1e6)], ...],
+        tuple[Annotated[float, Meta(gt=0, le=MAX_RATE)], ...],
         Meta(description="a list of numbers above 0", examples=["[1, 10, 20]"]),
     ] = ()
     options: Texts = ()

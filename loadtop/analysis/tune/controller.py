@@ -13,12 +13,13 @@ from loadtop.pipeline.snapshot import Snapshot
 
 GAIN = 1.05  # times the best throughput so far that a doubling must give to count as a gain; our own
 FLAT_STEPS = 2  # doublings in a row without a gain after which no more are made
+CONFIRMING = 2
 
 
 @dataclass(slots=True)
 class StepSearch:
     """Chooses the next step from the results so far: doubles up to where more connections give no more, then takes at
-    most ``finer`` steps around the knee, then up to ``confirming`` steps at the knee.
+    most ``finer`` steps around the knee, then up to :data:`CONFIRMING` steps at the knee.
 
     ``first`` and ``most`` are connections. ``reason`` says why doubling ended, once it did.
     """
@@ -26,7 +27,6 @@ class StepSearch:
     first: int = 1
     most: int = 256
     finer: int = 5
-    confirming: int = 2
     reason: Message | None = None
     _refined: int = field(default=0, init=False)
     _confirmed: list[int] = field(default_factory=list[int], init=False)
@@ -46,7 +46,7 @@ class StepSearch:
             if finer is not None:
                 self._refined += 1
                 return finer
-        if knee.concurrency in self._confirmed or len(self._confirmed) >= self.confirming:
+        if knee.concurrency in self._confirmed or len(self._confirmed) >= CONFIRMING:
             return None
         self._confirmed.append(knee.concurrency)
         return knee.concurrency

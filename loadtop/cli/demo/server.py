@@ -13,18 +13,16 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-import loadtop
 from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
 from loadtop.cli.demo.pages import LIGHT
 from loadtop.cli.demo.story import CORES, PHASES, WORKERS
 from loadtop.cli.exit_codes import UnreachableError
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.generator.plan import Plan, Step, Target
+from loadtop.generator.pool import child_environment
 
 READY_S = 8.0
 TERM_S = 1.5  # how long the server may take to end before it is killed
-_ROOT = str(Path(loadtop.__file__).resolve().parent.parent)
-"""This copy of loadtop is imported, whatever is in the working directory, which ``-P`` leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +64,10 @@ async def _start(installation: ApacheInstallation | None) -> DemoServer:
         if installation is not None:
             apache = DemoApache(installation, directory, port, WORKERS)
             kind, command = f"Apache {apache.mpm}", apache.command()
-        path = [_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
         log = directory / "error.log"
         nothing, errors = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         files = (nothing, errors, errors)
-        await process.start(command, files, environment=environment, term_s=TERM_S, remove=directory)
+        await process.start(command, files, environment=child_environment(), term_s=TERM_S, remove=directory)
         server = DemoServer(f"http://127.0.0.1:{port}/", kind, process)
         await _wait_until_it_serves(server, log)
         undo.pop_all()  # it serves: the caller ends it
