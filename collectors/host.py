@@ -37,26 +37,23 @@ class HostCollector:
         status_urls: Mapping[str, Sequence[str]] | None = None,
         find_servers: bool = True,
         target_urls: Sequence[str] = (),
+        link_mbit: int | None = None,
     ) -> None:
         """``role``: see :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by kind
         of server; with ``find_servers``, those of other kinds are looked for, first at the server of ``target_urls``,
-        which is to be given only where the load's target is this machine."""
+        which is to be given only where the load's target is this machine. ``link_mbit`` is the link speed of its
+        interfaces, whatever the kernel reports."""
         self.name = name
         self.role = role
         self._machine = machine
         self._servers = Servers(machine, status_urls or {}, find=find_servers, target_urls=target_urls)
-        self._link_mbit: int | None = None
+        self._link_mbit = link_mbit
         self._interval_s = 1.0
         self._task: asyncio.Task[None] | None = None
         self._newest: HostSample | None = None
         self._problem: Message | None = None
         self._since = 0.0
         self._taking = asyncio.Lock()
-
-    def set_link(self, link_mbit: int) -> None:
-        """Set the link speed of the machine's interfaces, whatever the kernel reports. Call it before the first
-        sample."""
-        self._link_mbit = link_mbit
 
     async def start(self, interval_s: float) -> None:
         if interval_s <= 0:

@@ -60,10 +60,12 @@ def watched_hosts(
     hosts: list[Any] = []
     for name, place in options.hosts:
         urls = options.status_urls.get(name, {})
+        links = [max(1, round(link_mbit)) for of, link_mbit in options.links if of in ("", name)]
+        link_mbit = links[-1] if links else None
         if name in remote:
             role = _role(serves=plan is None or name in served, generates=name in options.load_hosts)
-            machine = remote_machine(remote[name])
-            hosts.append(HostCollector(name, role, machine, status_urls=urls, target_urls=served.get(name, [])))
+            machine, targets = remote_machine(remote[name]), served.get(name, [])
+            hosts.append(HostCollector(name, role, machine, status_urls=urls, target_urls=targets, link_mbit=link_mbit))
             continue
         if status is not None:
             urls["apache"].append(status)
@@ -76,12 +78,9 @@ def watched_hosts(
                 # If the target is elsewhere, a web server that happens to run here is not part of the test.
                 find_servers=here != "generator",
                 target_urls=near,
+                link_mbit=link_mbit,
             )
         )
-    for host in hosts:
-        for name, link_mbit in options.links:
-            if name in ("", host.name):
-                host.set_link(max(1, round(link_mbit)))
     return hosts
 
 
