@@ -9,7 +9,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import swap_used
 from loadtop.rates.records import LoadRates
-from loadtop.reports.limits import subject_after
+from loadtop.reports.limits import on_host, subject_after
 from loadtop.reports.text import brief
 from loadtop.servers.registry import verdict_named
 
@@ -42,9 +42,8 @@ def line(snapshot: Snapshot) -> str:
         parts.append(_load(measured.load, measured.load_rates))
     parts += [_host(host, named=len(measured.hosts) > 1) for host in measured.hosts]
     verdict = snapshot.diagnosis.verdict
-    where = tr(" on {host}", host=plain(verdict.host)) if verdict.host else ""
     name = verdict.bottleneck.upper() if language() == "en" else tr(verdict_named(verdict.bottleneck).title)
-    parts.append(f"{name}{subject_after(verdict)}{where}")
+    parts.append(f"{name}{subject_after(verdict)}{on_host(verdict.host)}")
     return "  ".join(parts)
 
 

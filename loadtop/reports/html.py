@@ -14,7 +14,8 @@ from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.i18n import Translatable, figure, language, plain, tr
 from loadtop.rates.metrics import sum_known
 from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, flame_graph, strip
-from loadtop.reports.tables import Table, limit_of, load_in_words, model_of, place_title, tables, title, verdict
+from loadtop.reports.limits import on_host
+from loadtop.reports.tables import Table, load_in_words, model_of, place_title, tables, title, verdict
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
 from loadtop.servers.registry import KINDS
 
@@ -40,7 +41,7 @@ def html(result: RunResult, more: Sequence[Table] = ()) -> str:
     marks = [(mark["at_s"], mark["text"]) for mark in figures["marks"][:MOST_MARKS]]
     axis = Axis(times, times[-1] if times else 0.0, marks)
     spans = [
-        (span["from_s"], span["to_s"], plain(limit_of(span["bottleneck"], span["host"])))
+        (span["from_s"], span["to_s"], plain(span["bottleneck"]) + on_host(span["host"]))
         for span in figures["timeline"]
     ]
     return "\n".join(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadtop.analysis.totals.timeline import Held
 from loadtop.diagnosis.finding import Finding
-from loadtop.i18n import Message, duration, figure, rendered, tr
+from loadtop.i18n import Message, duration, figure, plain, rendered, tr
 from loadtop.model import LoadLevel
 from loadtop.servers.registry import verdict_named
 
@@ -46,6 +46,11 @@ def at_load(held: Held) -> str:
     return tr(" at {load}", load=load) if load and held.is_limit else ""
 
 
+def on_host(host: str | None) -> str:
+    """The host of a limit, to follow the limit's name or its sentence; empty without a host."""
+    return tr(" on {host}", host=plain(host)) if host else ""
+
+
 def sentence_of(found: Finding) -> str:
     """The limit, in a sentence without its host."""
     if found.subject is None:
@@ -64,8 +69,7 @@ def _in_words(group: Sequence[Held]) -> Message:
     if not group[0].is_limit:
         return Message("none at {load}", load=load)
     found, time = group[0].finding, duration(round(sum(each.seconds for each in group)))
-    where = tr(" on {host}", host=found.host) if found.host else ""
-    limit = tr(verdict_named(found.bottleneck).title) + subject_after(found) + where
+    limit = tr(verdict_named(found.bottleneck).title) + subject_after(found) + on_host(found.host)
     if not load:
         return Message("{limit}, for {time}", limit=limit, time=time)
     return Message("{limit} at {load}, for {time}", limit=limit, load=load, time=time)

@@ -18,7 +18,7 @@ from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.model import LoadLevel, LoadSample
 from loadtop.reports import profile, requests
-from loadtop.reports.limits import at_load, loads_in_words, sentence_of, subject_after
+from loadtop.reports.limits import at_load, loads_in_words, on_host, sentence_of, subject_after
 from loadtop.reports.tune_advice import KNEE, SETTING, advice
 from loadtop.servers.registry import KINDS, evidence_title
 
@@ -106,12 +106,10 @@ def verdict(result: RunResult) -> tuple[str, str, str]:
     main, found = result.main, result.main.finding
     if load is not None and load["state"] == "failed" and not main.is_limit:
         return tr("The load failed: no verdict"), "", rendered(result.message)
-    where = tr(" on {host}", host=plain(found.host)) if found.host else ""
-    where += at_load(main)
     held, confidence = f"{min(main.seconds, seconds):.0f}", f"{found.confidence:.2f}"
     text = "for {held} s of {all} s, confidence {confidence}"
     how_long = tr(text, held=held, all=f"{seconds:.0f}", confidence=confidence)
-    sentence = sentence_of(found) + where
+    sentence = sentence_of(found) + on_host(found.host) + at_load(main)
     if found.confidence < SURE:
         sentence = tr("Probably: {sentence}", sentence=sentence)
     return sentence, how_long, rendered(found.advice)
@@ -202,10 +200,6 @@ def load_in_words(load: Json, steps: Sequence[Json]) -> str:
     return loads_in_words([LoadLevel(load["concurrency"], load["rate"])])
 
 
-def limit_of(name: str, host: str | None) -> str:
-    return name + (tr(" on {host}", host=host) if host else "")
-
-
 def _of_load(load: Json | None) -> Iterator[Table]:
     if load is None:
         return
@@ -253,7 +247,7 @@ def _of_limits(held: Sequence[Held]) -> Table:
     rows = [
         (
             loads_in_words([each.level]) or "-",
-            limit_of(each.finding.bottleneck + subject_after(each.finding), each.finding.host),
+            each.finding.bottleneck + subject_after(each.finding) + on_host(each.finding.host),
             duration(round(each.seconds)),
         )
         for each in held
@@ -333,7 +327,7 @@ def _short(value: float) -> str:
 
 def _of_times(figures: Json) -> Table:
     entries = [
-        (span["from_s"], stretch(span["from_s"], span["to_s"]), limit_of(span["bottleneck"], span["host"]))
+        (span["from_s"], stretch(span["from_s"], span["to_s"]), span["bottleneck"] + on_host(span["host"]))
         for span in figures["timeline"]
     ]
     entries += [(mark["at_s"], clock(mark["at_s"]), tr("mark: {text}", text=mark["text"])) for mark in figures["marks"]]

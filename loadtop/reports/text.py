@@ -9,7 +9,7 @@ from loadtop.generator.notable import MOST_SLOW
 from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad, plain, rendered, tr, width
 from loadtop.rates.records import HostRates
 from loadtop.reports import profile, requests
-from loadtop.reports.limits import limits_in_words
+from loadtop.reports.limits import limits_in_words, on_host
 from loadtop.reports.tables import connections_of, failure_classes, load_in_words, model_of, part_title, verdict
 from loadtop.servers.registry import KINDS, evidence_title
 
@@ -75,10 +75,9 @@ def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
 
 
 def next_limit(forecast: Json) -> str:
-    where = tr(" on {host}", host=plain(forecast["host"])) if forecast["host"] else ""
     rps, low, high = (figure(float(f"{forecast[name]:.3g}")) for name in ("rps", "low", "high"))
     text = "Next limit: {resource}{where} at about {rps} requests/s ({low} to {high})."
-    return tr(text, resource=forecast["resource"], where=where, rps=rps, low=low, high=high)
+    return tr(text, resource=forecast["resource"], where=on_host(forecast["host"]), rps=rps, low=low, high=high)
 
 
 def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> list[str]:

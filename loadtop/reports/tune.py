@@ -11,7 +11,7 @@ from loadtop.diagnosis.verdict import Family
 from loadtop.i18n import figure, plain, rendered, tr
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports import text as plain_text
-from loadtop.reports.limits import sentence_of
+from loadtop.reports.limits import on_host, sentence_of
 from loadtop.reports.tune_advice import Advice, advice, bars
 from loadtop.servers.registry import VERDICTS
 
@@ -89,9 +89,8 @@ def _limit(tuned: TuneResult) -> list[str]:
             text = "No limit was reached up to {c} connections. Raise -c to search further."
             return wrapped(tr(text, c=tuned.knee.highest), "")
         return [tr("No watched resource was at its limit when throughput stopped growing.")]
-    where = tr(" on {host}", host=plain(limit.verdict.host)) if limit.verdict.host else ""
     since = tr(", from {c} connections on", c=limit.concurrency)
-    lines = [f"{sentence_of(limit.verdict)}{where}{since}  [{limit.bottleneck}]"]
+    lines = [f"{sentence_of(limit.verdict)}{on_host(limit.verdict.host)}{since}  [{limit.bottleneck}]"]
     lines += plain_text.evidence_lines(limit.verdict.evidence)
     lines += wrapped(rendered(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and limit.bottleneck != CPU.name:  # whose advice says so
