@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.panels.header import Caption
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-INSISTENT_S = 2.0
+SECOND_SIGNAL_S = 2.0
 """A signal that comes later than this after the first one also stops the last figures. An earlier one is the same
 signal twice: timeout(1) signals the program and then its process group."""
 
@@ -68,7 +68,7 @@ async def _print(feed: Feed, options: Options, seconds: float | None) -> bool:
 
     def interrupt() -> None:
         interrupted.append(loop.time())
-        if len(interrupted) == 1 or interrupted[-1] - interrupted[0] >= INSISTENT_S:
+        if len(interrupted) == 1 or interrupted[-1] - interrupted[0] >= SECOND_SIGNAL_S:
             task.cancel()
 
     # Under nohup, the hang-up stays ignored.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from loadtop.i18n import Message, verbatim
 from loadtop.pipeline.background import background
-from loadtop.pipeline.heartbeat import SILENCE_S, end, send_heartbeats, tell
+from loadtop.pipeline.heartbeat import SILENCE_S, end_process, send_heartbeats, write_input
 
 _GUARD = str(Path(__file__).with_name("process_guard.py"))
 _END_S = 4.0  # how long a guard may take to end everything, besides the time between SIGTERM and SIGKILL
@@ -100,11 +100,11 @@ class GuardedProcess:
             return
         listening, heartbeats = self._tasks
         heartbeats.cancel()
-        await end(guard, self._end_s)
+        await end_process(guard, self._end_s)
         await asyncio.gather(listening, return_exceptions=True)
 
     def _write(self, line: str) -> None:
-        tell(self._guard, line.encode() + b"\n")
+        write_input(self._guard, line.encode() + b"\n")
 
     async def _listen(self, guard: Process) -> None:
         while guard.stdout is not None and (line := await guard.stdout.readline()):

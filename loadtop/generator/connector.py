@@ -13,7 +13,7 @@ from typing import cast
 from loadtop.generator.connection import CONNECTING, Connection
 from loadtop.generator.errors import TunnelRefusedError, connect_error
 from loadtop.generator.event_loop import EpollLoop
-from loadtop.generator.exchange import MAX_TEXT
+from loadtop.generator.exchange import MAX_SERVER_TEXT
 from loadtop.generator.plan import Origin, Plan, PlanError, Proxy
 from loadtop.generator.tls import tls_context
 from loadtop.generator.transport import Address, SocketTransport
@@ -139,7 +139,7 @@ class Connector:
             response += data
             if not data or len(response) > _MAX_TUNNEL_RESPONSE:
                 raise TunnelRefusedError("the proxy did not answer CONNECT with HTTP")
-        status = response.split(b"\r\n", 1)[0][:MAX_TEXT].decode("latin-1").partition(" ")[2]
+        status = response.split(b"\r\n", 1)[0][:MAX_SERVER_TEXT].decode("latin-1").partition(" ")[2]
         if status.split(" ")[0] != "200":
             answer = verbatim(status) if status else Message("no status")
             raise TunnelRefusedError("the proxy answers CONNECT with {status}", status=answer)

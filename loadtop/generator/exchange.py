@@ -18,13 +18,13 @@ from loadtop.i18n import MessageError, verbatim
 MAX_HEADS = 1024  # learnt heads after which all are forgotten
 _MAX_LEARNT_HEAD = 4096
 MAX_HEAD = 1 << 18  # bytes of headers, with interim responses, after which a response is invalid
-MAX_TEXT = 200  # characters of a text of the server that leave the parser: its name, a status line, an error
+MAX_SERVER_TEXT = 200  # characters of a text of the server that leave the parser: its name, a status line, an error
 MAX_INTERIM = 100  # interim (1xx) responses before one final response, after which it is invalid
 
 _FRAMED = re.compile(rb"\r\n(?:content-length|transfer-encoding)[ \t]{0,100}:", re.IGNORECASE)
 _CLOSES = re.compile(rb"\r\nconnection[ \t]{0,100}:[^\r\n]{0,1000}\bclose\b", re.IGNORECASE)
 _KEEPS = re.compile(rb"\r\nconnection[ \t]{0,100}:[^\r\n]{0,1000}\bkeep-alive\b", re.IGNORECASE)
-_SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]{0,100}([^\r\n]{0,%d})" % MAX_TEXT)
+_SERVER = re.compile(rb"\r\n[Ss][Ee][Rr][Vv][Ee][Rr]:[ \t]{0,100}([^\r\n]{0,%d})" % MAX_SERVER_TEXT)
 
 
 @dataclass(slots=True, eq=False)
@@ -159,7 +159,7 @@ class ResponseParser:
             self.extra = True
         except httptools.HttpParserError as error:
             if not self.complete:
-                raise InvalidResponseError(verbatim(str(error)[:MAX_TEXT])) from None
+                raise InvalidResponseError(verbatim(str(error)[:MAX_SERVER_TEXT])) from None
             self.extra = True
         if not self.headers_done and self.received > MAX_HEAD:
             raise InvalidResponseError("its header is longer than {limit} kB", limit=MAX_HEAD >> 10)
@@ -194,7 +194,7 @@ class ResponseParser:
 
     @property
     def server(self) -> str:
-        """The software that the head names, at most :data:`MAX_TEXT` characters of it."""
+        """The software that the head names, at most :data:`MAX_SERVER_TEXT` characters of it."""
         found = _SERVER.search(self.head)
         return found[1].decode("latin-1").strip() if found else ""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_SLOW = 20
 MOST_KINDS = 30  # kinds of failures, each status of its own among them
-MAX_TEXT = 1000  # characters of a URL or a head that are kept: all lists together have to fit into a frame
+MAX_HEAD_TEXT = 1000  # characters of a URL or a head that are kept: all lists together have to fit into a frame
 
 STATUS = "status"
 """The kind of failure of a whole response whose status is not 2xx."""
@@ -103,7 +103,7 @@ class NotableRequests:
         return RequestRecord(
             started=(started + since_epoch_ns) / 1e9,
             method=exchange.target.method,
-            url=url_without_secrets(exchange.target.url)[:MAX_TEXT],
+            url=url_without_secrets(exchange.target.url)[:MAX_HEAD_TEXT],
             total_ms=_ms(ended - started),
             connect_ms=_ms(ended - started if connecting else request.connect_time),
             sending_ms=None if request.sent is None else _ms(request.sent - started - request.connect_time),
@@ -136,6 +136,6 @@ def _ms(nanoseconds: int) -> float:
 
 def _lines(head: bytes, without_secrets: Callable[[str], str]) -> str:
     """A head as lines of text, headers without secrets; a server's control characters become codes."""
-    first, *headers = head.partition(b"\r\n\r\n")[0][:MAX_TEXT].decode("latin-1").split("\r\n")
+    first, *headers = head.partition(b"\r\n\r\n")[0][:MAX_HEAD_TEXT].decode("latin-1").split("\r\n")
     lines = (url_without_secrets(first), *map(without_secrets, headers))
-    return "\n".join(map(printable, lines))[:MAX_TEXT]
+    return "\n".join(map(printable, lines))[:MAX_HEAD_TEXT]

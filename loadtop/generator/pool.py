@@ -19,7 +19,7 @@ from loadtop.i18n import Message, verbatim
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.background import background
 from loadtop.pipeline.feed import Command, Mark, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad, TakeProfile
-from loadtop.pipeline.heartbeat import end, send_heartbeats, tell
+from loadtop.pipeline.heartbeat import end_process, send_heartbeats, write_input
 
 _SCALING_PERIOD_S = 0.25  # how often to check whether there should be more workers
 _HANDOVER_TIMEOUT_S = 5.0
@@ -71,7 +71,7 @@ class WorkerProcess(WorkerProgress):
             # CPUs among sessions (autogroups, see sched(7)), so the load would get another share than ab.
             process_group=0,
         )
-        tell(process, pickle.dumps((plan, Portion(self.number, workers), request_log)))
+        write_input(process, pickle.dumps((plan, Portion(self.number, workers), request_log)))
         self._tasks = [
             background(self._read_output(process), "reports of a worker"),
             background(self._read_errors(process), "errors of a worker"),
@@ -86,7 +86,7 @@ class WorkerProcess(WorkerProgress):
     def send(self, command: str, *values: float | None) -> None:
         """Send a command: the name of a method of :class:`loadtop.generator.worker.LoadRunner`, and its arguments."""
         self._commands += 1
-        tell(self._process, json.dumps([command, *values]).encode() + b"\n")
+        write_input(self._process, json.dumps([command, *values]).encode() + b"\n")
 
     async def wait_until_executed(self) -> None:
         """Return when a report says that all commands sent by now have been executed, or when the worker has ended."""
@@ -94,12 +94,12 @@ class WorkerProcess(WorkerProgress):
         await self.wait_until(lambda worker: worker.report is not None and worker.report.commands >= sent)
 
     def send_heartbeat(self) -> None:
-        tell(self._process, b"\n")
+        write_input(self._process, b"\n")
 
     async def close(self) -> None:
         """Let the process end; kill it after :data:`_STOP_TIMEOUT_S`."""
         if self._process is not None:
-            await end(self._process, _STOP_TIMEOUT_S)
+            await end_process(self._process, _STOP_TIMEOUT_S)
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _read_output(self, process: asyncio.subprocess.Process) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 from loadtop.i18n import Message, verbatim
 
-MAX_TEXT = 300  # characters of an exception's own text that are shown
+MAX_ERROR_TEXT = 300  # characters of an exception's own text that are shown
 
 
 def background(work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
-    """Start ``work`` as a task. It is also cancelled without a trace."""
+    """Start ``work`` as a task. Cancelling it is not reported."""
     task = asyncio.get_running_loop().create_task(work, name=name)
     task.add_done_callback(_pass_on)
     return task
@@ -31,8 +31,8 @@ def _pass_on(task: asyncio.Task[None]) -> None:
 
 def mistake(context: Mapping[str, Any]) -> BaseException | None:
     """Return the exception that an exception handler got if it is one of our own code: of a callback, of a protocol, or
-    of a task that :func:`background` started. A transport that reports an error of the network is no mistake, nor is a
-    future whose result no one wanted any more."""
+    of a task that :func:`background` started. A network error that a transport reports is not a mistake, nor is a
+    future that nobody awaits."""
     error: BaseException | None = context.get("exception")
     ours = "handle" in context or "task" in context or ("protocol" in context and not isinstance(error, OSError))
     return error if ours else None
@@ -43,5 +43,5 @@ def described(error: BaseException) -> Message:
     where = None
     for frame, line in walk_tb(error.__traceback__):  # the innermost comes last
         where = Message(" ({file}:{line:d})", file=PurePath(frame.f_code.co_filename).name, line=line)
-    text = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_TEXT]
+    text = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_ERROR_TEXT]
     return Message("an error in loadtop itself ended the load: {error}{where}", error=verbatim(text), where=where)

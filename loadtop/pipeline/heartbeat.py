@@ -20,14 +20,14 @@ async def send_heartbeats(send: Callable[[], None]) -> None:
         await asyncio.sleep(PERIOD_S)
 
 
-def tell(process: Process | None, data: bytes) -> None:
+def write_input(process: Process | None, data: bytes) -> None:
     """Write to the standard input of a process, unless it has ended."""
     if process is not None and process.stdin is not None and process.returncode is None:
         with suppress(OSError, RuntimeError):  # it has just ended
             process.stdin.write(data)
 
 
-async def end(process: Process, seconds: float) -> None:
+async def end_process(process: Process, seconds: float) -> None:
     """End a process by the end of its standard input; kill it if that takes longer than ``seconds``."""
     if process.stdin is not None:
         process.stdin.close()

@@ -83,8 +83,8 @@ class Monitor:
 
     ``sinks`` (the recorder, the totals) get every snapshot before it is shown. With ``until_load_ends`` the last frame
     is the one after the load ended; without a load, it watches until the task is cancelled. With ``profiles``, a host
-    whose CPU is the limit is profiled, once as long as it is. While it runs it handles the exceptions that reach the
-    event loop: the load has failed then.
+    is profiled once for each time that its CPU becomes the limit. While it runs, it handles the exceptions that reach
+    the event loop: the load has failed then.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ NEAR = 50  # intervals that are computed before anything is shown of a moment fa
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 Restarted = Callable[[float, Sequence[Span], Sequence[tuple[float, str]]], None]
-"""What follows begins at this time, after these verdicts and marks: forget what was shown."""
+"""Playback restarts at this time; the verdicts and marks are those before it."""
 
 
 @dataclass(frozen=True, slots=True)

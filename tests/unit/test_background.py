@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadtop.pipeline.background import MAX_TEXT, background, described, mistake
+from loadtop.pipeline.background import MAX_ERROR_TEXT, background, described, mistake
 
 
 @pytest.fixture
@@ -53,5 +53,5 @@ def test_it_is_described_in_one_short_line_with_its_place() -> None:
     text = str(described(raised.value))
     assert "RuntimeError: one two xxx" in text
     assert "(test_background.py:" in text
-    assert len(text) < MAX_TEXT + 100
+    assert len(text) < MAX_ERROR_TEXT + 100
     assert "\n" not in text

@@ -97,11 +97,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """``concurrency`` connections give ``rps`` requests/s, and up to ``until`` it stays so.
+    """``concurrency`` connections give ``rps`` requests/s; throughput is flat up to ``until``.
 
-    ``bounded`` says that a step with more connections was seen to give no more; ``worse_from`` is the first one seen to
-    give less, to swap or to fail; ``highest`` the last one measured.
-    ``confirmed`` is ``None`` where the knee was measured once only.
+    ``bounded``: a step with more connections gave no more. ``worse_from`` is the first step that gave less, swapped or
+    failed, ``highest`` the last one measured. ``confirmed`` is ``None`` if the knee was measured only once.
     """
 
     concurrency: int
@@ -192,7 +191,7 @@ def find_knee(results: Sequence[StepResult]) -> Knee | None:
 
 
 def limit_of(results: Sequence[StepResult], knee: Knee | None) -> StepResult | None:
-    """The step whose verdict is the limit: at the knee or, before that is felt there, next above it."""
+    """The step whose verdict is the limit: at the knee or, if it has no effect there yet, the next above it."""
     known = sorted(results, key=lambda result: result.concurrency)
     first = 0 if knee is None else knee.concurrency
     above = [result for result in known if result.concurrency >= first]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from loadtop.generator.aggregation import Report
-from loadtop.generator.exchange import MAX_HEAD, MAX_TEXT, ResponseParser
+from loadtop.generator.exchange import MAX_HEAD, MAX_SERVER_TEXT, ResponseParser
 from loadtop.generator.pool import MAX_LINE
 from loadtop.generator.request_log import VERBOSE_STATUSES, VerboseLog
 from loadtop.model import GeneratorSample, LoadSample, LoadState
@@ -26,8 +26,8 @@ def parsed(data: bytes) -> ResponseParser:
 @pytest.mark.parametrize("server", [b"x" * 40_000, b"a=" * 100_000, b"//@" * 60_000, b"\xe9" * 200_000])
 def test_the_name_of_the_software_is_cut(server: bytes) -> None:
     name = parsed(head(server)).server
-    assert 0 < len(name) <= MAX_TEXT
-    assert name == server.decode("latin-1")[:MAX_TEXT].strip()
+    assert 0 < len(name) <= MAX_SERVER_TEXT
+    assert name == server.decode("latin-1")[:MAX_SERVER_TEXT].strip()
 
 
 @pytest.mark.parametrize("byte", [b"\xe9", b"\x80", b"\\", b'"', b"\n", b"\x7f", b"a"])
