@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from collectors.linux.sockets import TABLES, TIME_WAIT
+from collectors.machine import Endpoint
 from collectors.parsing import MOST_DEVICES, hexadecimal
 from collectors.transport.netlink import ATTRIBUTE, HEADER, messages
 
@@ -147,9 +148,8 @@ def _plain(family: int, address: bytes) -> bytes:
 
 
 def shown(address: bytes, port: int) -> str:
-    """``ADDRESS:PORT`` of a packed address, in brackets where it is one of IPv6."""
-    text = str(ipaddress.ip_address(address))
-    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+    """Return ``ADDRESS:PORT`` of a packed address."""
+    return str(Endpoint(str(ipaddress.ip_address(address)), port))
 
 
 def _dump(family: int, states: int, condition: bytes = b"") -> Iterator[_Socket]:
@@ -171,10 +171,9 @@ def answers(request: bytes, family: int, kind: int = _BY_FAMILY) -> Iterator[byt
 
 def _row_of_ss(found: _Socket) -> str:
     four = found.family == socket.AF_INET
-    address = str(ipaddress.ip_address(found.address[:4] if four else found.address))
-    local = address if four else f"[{address}]"
+    local = shown(found.address[:4] if four else found.address, int.from_bytes(found.port, "big"))
     anywhere = "0.0.0.0" if four else "[::]"  # noqa: S104 - as printed
-    return f"LISTEN {found.received} {found.sent} {local}:{int.from_bytes(found.port, 'big')} {anywhere}:*\n"
+    return f"LISTEN {found.received} {found.sent} {local} {anywhere}:*\n"
 
 
 def _row_of_proc(number: int, found: _Socket) -> str:

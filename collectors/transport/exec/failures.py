@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from collectors.errors import TransportError
 from collectors.parsing import on_one_line
+from collectors.transport.shell.frames import SCRIPT_FAILURES
 from loadtop.i18n import Message
 
 _LAST = 200
@@ -48,14 +49,7 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
         ("/proc/[0-9]{1,10}/ns/[a-z_]{1,20}.{0,40}No such file",),
         Message("the target process has ended: find its new pid"),
     ),
-    (
-        ("awk.{0,200}not found",),
-        Message("awk is missing: install mawk, gawk or busybox there"),
-    ),
-    (
-        ("dd.{0,20}not found",),
-        Message("dd is missing: install coreutils or busybox there"),
-    ),
+    *(((pattern,), reason) for pattern, reason in SCRIPT_FAILURES),
     (
         (
             "executable file not found",
@@ -75,10 +69,6 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     (
         ("Operation not permitted", "Permission denied", "orbidden", "must be superuser"),
         Message("not permitted: start the command with sudo, or run loadtop as root"),
-    ),
-    (
-        ("what reads here was ended",),
-        Message("its awk or perl, which reads the samples, was killed or ran out of memory"),
     ),
 )
 

@@ -22,11 +22,19 @@ from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
 from collectors.transport.shell.remote_clocks import CLOCK_BYTES
+from loadtop.i18n import Message
 
 UPTIME = "/proc/uptime"
 _HERE = Path(__file__).parent
 LOOP_SILENCE_S = 60
 """So long a remote loop hears nothing until it ends, if not told otherwise."""
+
+SCRIPT_FAILURES = (
+    ("awk.{0,200}not found", Message("awk is missing: install mawk, gawk or busybox there")),
+    ("dd.{0,20}not found", Message("dd is missing: install coreutils or busybox there")),
+    ("what reads here was ended", Message("its awk or perl, which reads the samples, was killed or ran out of memory")),
+)
+"""What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 NO_QUEUES = "accept queues cannot be asked for there"
 _MADE = (QDISCS, CLOCKS, STREAMS.path)  # texts that are made there

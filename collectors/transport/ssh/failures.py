@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from collectors.errors import TransportError
 from collectors.parsing import on_one_line
+from collectors.transport.shell.frames import SCRIPT_FAILURES
 from loadtop.i18n import Message
 
 _METHODS = re.compile(r"Permission denied \(([\w,@.-]{1,4096})\)")
@@ -30,11 +31,7 @@ _PLAIN = (  # what ssh or the remote shell says, as regular expressions, and wha
     ("No route to host", Message("no route to it: check the address and the firewalls in between")),
     ("Network is unreachable", Message("no route to it: check the address and this machine's network")),
     ("not responding", Message("the connection is dead: no response for 15 s")),
-    ("awk.{0,200}not found", Message("awk is missing: install mawk, gawk or busybox there")),
-    (
-        "what reads here was ended",
-        Message("its awk or perl, which reads the samples, was killed or ran out of memory"),
-    ),
+    *SCRIPT_FAILURES,
 )
 
 
