@@ -5,6 +5,7 @@ from loadtop.diagnosis.cpu import BUSY_PCT, ENGAGED_PCT, PERIODS_CLEAR_PCT, PERI
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, GeneratorSample, LoadSample
+from loadtop.model.load import RESERVED_FILES
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates
 
@@ -20,8 +21,6 @@ UNSENT_PCT = 1.0  # percent of the requests due that were not sent on time; our 
 
 PORTS_PCT, PORTS_CLEAR_PCT = 80.0, 70.0
 """Percent of the range of local ports. No monitor has an alarm for it; 80 is node-mixin's middle for descriptors."""
-
-FILES_SPARE = 32  # descriptors of a worker for other things than connections (see loadtop.generator.limits)
 
 
 def _assess_process(measured: Measured) -> Assessment | None:
@@ -216,7 +215,7 @@ def _assess_files(measured: Measured) -> Assessment | None:
     if generator.files_used is None or not limit:
         return None
     workers = max(1, len(generator.worker_cpu_s))
-    room = max(0, limit - FILES_SPARE)
+    room = max(0, limit - RESERVED_FILES)
     wanted = -(-load.concurrency // workers) if load.concurrency is not None and load.rate is None else None
     wanted = load.refused_connections or wanted
     connections, in_flight = load.connections or 0, load.in_flight or 0
@@ -229,7 +228,7 @@ def _assess_files(measured: Measured) -> Assessment | None:
         over=short or used_up,
         held=short or used_up,
         evidence=(
-            Row("generator.connections", asked, room, "conn", f"limit of files less {FILES_SPARE} in use"),
+            Row("generator.connections", asked, room, "conn", f"limit of files less {RESERVED_FILES} in use"),
             Row("generator.files", generator.files_used, limit, "files", "ulimit -n"),
         ),
         advice=lambda: _files_advice(limit, room, wanted, workers),
@@ -241,7 +240,7 @@ def _assess_files(measured: Measured) -> Assessment | None:
 def _files_advice(limit: int, room: int, wanted: int | None, workers: int) -> Message:
     """``wanted`` connections of each of ``workers`` processes."""
     enough = workers + 1 if wanted is None or not room else max(workers + 1, -(-wanted * workers // room))
-    raised = max(2 * limit, (wanted or 0) + FILES_SPARE)
+    raised = max(2 * limit, (wanted or 0) + RESERVED_FILES)
     template = (
         "Raise the limit of open files (ulimit -n {raised:d}) or use --workers {workers}: {limit} files per process "
         "allow {room} connections."

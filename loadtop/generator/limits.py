@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
-RESERVED_FILES = 32  # descriptors of a worker that are not for connections
 WINDOW_S = 1.0  # for how long a worker must be busy
 BUSY_CORE_SHARE = 0.85  # of a busy worker; from 0.9 on its results are distorted (diagnosis/generator.py)
 MIN_IDLE_CORES = 0.5  # with fewer, another worker would only take CPU time from the others and the server

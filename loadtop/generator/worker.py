@@ -28,14 +28,14 @@ from loadtop.generator.aggregation import COUNTERS, Handover, Report
 from loadtop.generator.connections import Connections
 from loadtop.generator.event_loop import EpollLoop, PreciseTimer
 from loadtop.generator.exchange import Exchange
-from loadtop.generator.limits import RESERVED_FILES, cpu_wait_s, local_ports, ports_in_time_wait, raise_file_limit
+from loadtop.generator.limits import cpu_wait_s, local_ports, ports_in_time_wait, raise_file_limit
 from loadtop.generator.load_model import LATE_NS, ClosedModel, LoadModel, OpenModel, TargetMix
 from loadtop.generator.plan import UNLIMITED, Plan, PlanError, Portion, request_bytes
 from loadtop.generator.request_log import VERBOSE_HEADS, RequestLog
 from loadtop.generator.results import Results
 from loadtop.i18n import Message
 from loadtop.model import Failures, GeneratorSample, LoadSample, LoadState
-from loadtop.model.load import TOO_MANY_CONNECTIONS
+from loadtop.model.load import RESERVED_FILES, TOO_MANY_CONNECTIONS
 from loadtop.pipeline.background import background, described, mistake
 from loadtop.pipeline.heartbeat import SILENCE_S
 

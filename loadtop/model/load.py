@@ -204,6 +204,8 @@ TOO_MANY_CONNECTIONS: Translatable = (
 )
 """The template of the message of a load that one process may not open enough files for."""
 
+RESERVED_FILES = 32  # descriptors of a generator process that are not for connections
+
 MISSING = "missing"
 
 WORKER_FULL_PCT = 90.0  # percent of a core at which Locust itself warns about a worker

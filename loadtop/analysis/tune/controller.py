@@ -24,9 +24,9 @@ class StepSearch:
     ``first`` and ``most`` are connections. ``reason`` says why doubling ended, once it did.
     """
 
-    first: int = 1
-    most: int = 256
-    finer: int = 5
+    first: int
+    most: int
+    finer: int
     reason: Message | None = None
     _refined: int = field(default=0, init=False)
     _confirmed: list[int] = field(default_factory=list[int], init=False)
@@ -92,9 +92,9 @@ def _between(known: Sequence[Point], knee: Knee) -> int | None:
 class TimeLimits:
     """Seconds of a step at least, of a step that is not steady at most, and of the whole sweep."""
 
-    step_s: float = 5.0
-    most_step_s: float = 20.0
-    total_s: float = 300.0
+    step_s: float
+    most_step_s: float
+    total_s: float
 
 
 @dataclass(slots=True)

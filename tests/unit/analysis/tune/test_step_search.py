@@ -15,7 +15,7 @@ Result = Callable[..., StepResult]
 
 def searched(server: Server, found: StepSearch | None = None) -> tuple[list[StepResult], StepSearch]:
     """All steps on a server; it must come to an end by itself."""
-    found, results = found or StepSearch(), list[StepResult]()
+    found, results = found or StepSearch(first=1, most=256, finer=5), list[StepResult]()
     while (wanted := found.next(results)) is not None:
         results.append(server(wanted))
         assert len(results) < 40

@@ -23,8 +23,9 @@ class Stage:
         self.snapshots: list[Snapshot] = []
         self.pipeline = Pipeline()
         self.sweep = Sweep()
-        limits = TimeLimits(**bounds)
-        self.controller = SweepController(StepSearch(), limits, self.sweep, self.obey, self.results.append)
+        search = StepSearch(first=1, most=256, finer=5)
+        limits = TimeLimits(**{"step_s": 5.0, "most_step_s": 20.0, "total_s": 300.0, **bounds})
+        self.controller = SweepController(search, limits, self.sweep, self.obey, self.results.append)
         self.drift = 0.0
 
     def obey(self, command: Command) -> None:
