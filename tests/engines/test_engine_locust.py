@@ -68,7 +68,7 @@ def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def check_page(page: Page, load: dict[str, Any]) -> None:
     (counts,) = page.rows("requests", "failed")
-    assert counts[:3] == [f"{load['requests']:,}", f"{load['failed']:,} (not classified)", "-"]
+    assert counts[:3] == [f"{load['requests']:,}", f"{load['failed']:,} (unclassified)", "-"]
     assert counts[4] == "-"  # bytes are not measured
     (times,) = page.rows("", "min")
     assert times[0] == "response time"
@@ -104,7 +104,7 @@ def test_reports_of_a_recording(apache: ApacheFactory, mark: str, tmp_path: Path
     again = loadtop("report", "--json", "-", str(file))
     assert summary_of(again.stdout)["load"] == load
     markdown = loadtop("report", "--markdown", str(file)).stdout
-    assert f"| {load['requests']:,} | {load['failed']:,} (not classified) | - |" in markdown
+    assert f"| {load['requests']:,} | {load['failed']:,} (unclassified) | - |" in markdown
     assert "## Workers of the engine" in markdown
     assert "| local-2 (" in markdown
     assert "| load | engine | locust |" in markdown

@@ -101,8 +101,8 @@ def test_our_plan_on_this_machine(
 
     (recording,) = map(str, Path(os.environ["XDG_STATE_HOME"], "loadtop").glob("*.loadtop"))
     for words, expected in (
-        (("report", "--text"), "(not classified)"),
-        (("report", "--markdown"), "(not classified)"),
+        (("report", "--text"), "(unclassified)"),
+        (("report", "--markdown"), "(unclassified)"),
         (("report", "--ab"), f"Failed requests:        {load['failed']}\nHTML"),
         (("compare", recording), f"{load['requests']:,} requests"),
     ):

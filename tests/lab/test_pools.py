@@ -139,7 +139,7 @@ CASES = [
     ),
     Case(
         name="2 workers of gunicorn", expected="gunicorn-workers", build=gunicorn(2), concurrency=12, proven=queues,
-        evidence="gunicorn.listen_queue", advice="Raise --workers from 2 to 1", quick=True,
+        evidence="gunicorn.listen_queue", advice="Raise --workers of gunicorn from 2 to 1", quick=True,
     ),
     Case(
         name="1 server, maxconn 3", expected="haproxy-queue", build=haproxy(1, 3), concurrency=12, proven=queues,

@@ -60,8 +60,8 @@ def command_line(pid: int) -> str:
 
 def nothing_left(mark: str) -> None:
     """Check that no process of this test is left after at most 10 s, and no file."""
-    assert wait_until(lambda: not live_processes(mark), 10), [command_line(pid) for pid in live_processes(mark)]
-    assert not files_left()
+    is_clean = wait_until(lambda: not (live_processes(mark) or files_left()), 10)
+    assert is_clean, (files_left(), [command_line(pid) for pid in live_processes(mark)])
 
 
 def output_after(program: "subprocess.Popen[str]", name: str, mark: str) -> str:

@@ -44,10 +44,10 @@ def test_workers_and_the_queue(active: int, waiting: int | None, flying: int, ov
 @pytest.mark.parametrize(
     ("pool", "flying", "said"),
     [
-        (POOL, 41, "Raise --workers from 10 to 21: 41 requests are in flight. "),
-        (POOL, 20, "Raise --workers from 10. "),
+        (POOL, 41, "Raise --workers of uWSGI from 10 to 21: 41 requests are in flight. "),
+        (POOL, 20, "Raise --workers of uWSGI from 10. "),
         (POOL, 41, "All 20 threads of the workers of uWSGI are busy while the CPU is not. 5 requests are waiting."),
-        (replace(POOL, threads=1, active=10), 41, "Raise --workers from 10 to 41: "),
+        (replace(POOL, threads=1, active=10), 41, "Raise --workers of uWSGI from 10 to 41: "),
         (replace(POOL, threads=1, active=10), 41, "All 10 workers of uWSGI are busy while the CPU is not. "),
         (
             replace(POOL, active=4, cheap=16),

@@ -99,7 +99,7 @@ def test_the_meaning_of_errors() -> None:
         assert collector.refusal(other) is None
         assert not collector.is_full(other)
     starting = RuntimeError({"C": "57P03", "M": "the database system is starting up"})
-    assert str(collector.refusal(starting)) == "PostgreSQL refused: the database system is starting up"
+    assert str(collector.refusal(starting)) == "PostgreSQL reports an error: the database system is starting up"
     assert collector.is_full(RuntimeError({"C": "53300"}))
 
 

@@ -47,7 +47,7 @@ def test_without_a_load_ab_has_nothing_to_say(tmp_path: Path, capsys: pytest.Cap
     )
     assert main(["report", str(path), "--ab"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "contains no load" in line
+    assert "has no load to report" in line
     assert main(["report", str(path)]) == 0
 
 
