@@ -219,7 +219,7 @@ def test_the_servers_stop_with_us(setup: Setup, ended: str) -> None:
         out, told = program.communicate(timeout=30)
     assert program.returncode == {"SIGINT": 130, "SIGKILL": -9, "client": 3}[ended], told
     assert stopped_s < (GONE_S if ended == "client" else STOPS_S + WAIT_S)
-    assert not files_left()
+    assert wait_until(lambda: not files_left(), GONE_S)
     if ended == "client":
         assert summary_of(out)["load"]["state"] == "failed"
     if ended == "SIGINT":
