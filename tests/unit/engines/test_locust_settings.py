@@ -44,11 +44,11 @@ async def test_workers_that_cannot_be_started_are_not_waited_for(monkeypatch: py
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
 
     async def start(process: LocustProcess, *_: object) -> None:
-        if process is not load._master:
+        if process.machine.remote:
             raise RuntimeError("no pipe")
 
     monkeypatch.setattr(LocustProcess, "start", start)
-    load = LocustLoad(plan(), (LOCAL,), "locust")
+    load = LocustLoad(plan(), (Machine("g", "ssh://g"),), "locust")
     await load.start()
     async with asyncio.timeout(5):
         await load.wait()
