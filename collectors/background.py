@@ -62,7 +62,7 @@ class Search:
         self.problem: Message | None = None
 
     def go_on(self, *, found: bool) -> None:
-        """Start a search if it is due. ``found``: the last search found everything."""
+        """Start a search if it is due and none is running. ``found``: the last search found everything."""
         if self._task is not None and not self._task.done():
             return
         now, servers = asyncio.get_running_loop().time(), self._running()

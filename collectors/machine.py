@@ -209,8 +209,8 @@ class Transport(Connection, Protocol):
         ...
 
     async def profile(self, pids: Sequence[int]) -> str:
-        """Where the CPU time goes from now on, as :mod:`collectors.linux.profile` reads it; ``pids`` are processes of
-        interest, the busiest first. Raises :class:`~collectors.errors.TransportError`."""
+        """Sample for a few seconds where the CPU time goes, as text for :mod:`collectors.linux.profile`. ``pids`` are
+        the processes of interest, the busiest first. Raises :class:`~collectors.errors.TransportError`."""
         ...
 
 
@@ -250,7 +250,7 @@ class Machine(Texts, Connection, Protocol):
         ...
 
     async def profile(self, pids: Sequence[int]) -> str:
-        """As that of its transport."""
+        """Profile the machine: see :meth:`Transport.profile`."""
         ...
 
     def servers(self, group: str) -> tuple[int, ...]:

@@ -41,12 +41,12 @@ def count(token: str, what: str, most: int = _LARGEST) -> int:
     """A whole number from 0 to ``most``, which fits 63 bits. ``what`` names it in the message."""
     value = count_or_none(token, most)
     if value is None:
-        raise ParseError(f"{what}: no count: {excerpt(token)}")
+        raise ParseError(f"{what}: not a count: {excerpt(token)}")
     return value
 
 
 def count_or_none(token: str | None, most: int = _LARGEST) -> int | None:
-    """As :func:`count` for what may be missing; what is no count (a kernel's -1 for "unknown") is ``None`` too."""
+    """As :func:`count`, but ``None`` if it is missing or not a count (a kernel prints -1 for "unknown")."""
     if token is None or not (token.isascii() and token.isdecimal() and len(token) <= 19):
         return None
     value = int(token)
@@ -57,13 +57,13 @@ def hexadecimal(token: str, what: str) -> int:
     """A hexadecimal number of at most 16 digits."""
     if 0 < len(token) <= 16 and all(letter in "0123456789abcdefABCDEF" for letter in token):
         return int(token, 16)
-    raise ParseError(f"{what}: no hexadecimal number: {excerpt(token)}")
+    raise ParseError(f"{what}: not a hexadecimal number: {excerpt(token)}")
 
 
 def decimal(token: str, what: str) -> float:
     if _DECIMAL.fullmatch(token):
         return float(token)
-    raise ParseError(f"{what}: no decimal number: {excerpt(token)}")
+    raise ParseError(f"{what}: not a decimal number: {excerpt(token)}")
 
 
 def row(tokens: Sequence[str], what: str) -> list[int]:
@@ -86,7 +86,7 @@ def pids(words: Iterable[str]) -> frozenset[int]:
 def counts(text: str, wanted: Collection[str], separator: str = " ") -> dict[str, int]:
     """Those of ``wanted`` that are among lines of a name and a count (``pswpin 12``, ``MemTotal: 12 kB``).
 
-    A value that is no count is left out; so is a last line without its end. The first line of a name counts.
+    Values that are not counts are left out, and so is a last line without its end. The first line of a name counts.
     """
     found: dict[str, int] = {}
     for line in complete_lines(text):
@@ -101,14 +101,13 @@ def counts(text: str, wanted: Collection[str], separator: str = " ") -> dict[str
 
 
 def complete_lines(text: str) -> Iterator[str]:
-    """The lines of a text that have their end: what a reader cut off in the middle of a number is no number. There are
-    at most :data:`MOST_LINES`."""
+    """The lines of a text that have their end, at most :data:`MOST_LINES`: the last number of a cut line may be cut."""
     whole, _, _ = text.rpartition("\n")
     return islice(whole.split("\n", MOST_LINES), MOST_LINES) if whole else iter(())
 
 
 def needed(table: Mapping[str, int], name: str, what: str) -> int:
-    """The value of ``name``, or a :class:`ParseError` that says that ``what`` has none."""
+    """Return the value of ``name``. Raises :class:`ParseError` if ``what`` has none."""
     value = table.get(name)
     if value is None:
         raise ParseError(f"{what} has no {name}")

@@ -14,7 +14,7 @@ from operator import itemgetter
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.memory import parse_pressure
 from collectors.machine import Missing, Reading, Wanted
-from collectors.parsing import complete_lines, count_or_none, counts
+from collectors.parsing import complete_lines, count_or_none, counts, excerpt
 from loadtop.model import Cause, CgroupLimits
 
 MOUNTS = "/proc/self/mountinfo"
@@ -66,10 +66,10 @@ def parse_membership(cgroup: str) -> dict[str, str]:
         number, first, rest = line.partition(":")
         names, second, path = rest.partition(":")
         if not (first and second and number.isdecimal() and path.startswith("/")):
-            raise ParseError(f"no line of a control group: {line[:40]!a}")
+            raise ParseError(f"/proc/PID/cgroup: unexpected line {excerpt(line)}")
         groups |= dict.fromkeys(names.split(","), path)
     if not groups:
-        raise ParseError("no control group")
+        raise ParseError("/proc/PID/cgroup has no complete line")
     return groups
 
 

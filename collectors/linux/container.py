@@ -55,7 +55,7 @@ class Container:
         self._directory = ""  # of the group that sets the limit of memory
 
     def find(self, reading: Reading) -> None:
-        """Learn the place of the group from a reading that contains :data:`FILES`; ignore other readings."""
+        """Locate the group from a reading that contains :data:`FILES`. Other readings are ignored."""
         membership, mounts = (reading.optional(wanted.path) for wanted in FILES)
         if membership is None or mounts is None:
             return
@@ -76,8 +76,8 @@ class Container:
         return (*self._place.files(), *(Wanted(f"{each}/{name}", 16384) for each in directories for name in names))
 
     def learn(self, reading: Reading) -> None:
-        """Learn from a reading that contains :meth:`files` whether there are limits, and which group limits the
-        memory."""
+        """Note from a reading whether the group has limits, and which of its ancestors limits the memory. Readings
+        without :meth:`files` are ignored."""
         place = self._place
         if place is None or not any(wanted.path in reading.files for wanted in place.files()):
             return

@@ -33,13 +33,13 @@ def parse(stat: str) -> Cpu:
             number = count(label[3:], "number of a core in /proc/stat")
             cores[number] = Core(number, _times(label, columns))
     if total is None:
-        raise ParseError("/proc/stat has no complete line of cpu")
+        raise ParseError("/proc/stat has no complete cpu line")
     return Cpu(total, tuple(cores.values()))
 
 
 def _times(label: str, columns: list[str]) -> CpuTimes:
     if len(columns) < 4:
-        raise ParseError(f"/proc/stat: {label} has {len(columns)} columns, at least 4 are needed")
+        raise ParseError(f"/proc/stat: {label} has {len(columns)} columns, expected at least 4")
     return CpuTimes(*row(columns[:_COLUMNS], "time in /proc/stat"))
 
 
@@ -47,7 +47,7 @@ def parse_load(loadavg: str, stat: str | None = None) -> Scheduler:
     """``running`` is procs_running, or else the first number of ``running/all``, in either case without the reader."""
     words = next(complete_lines(loadavg), "").split()
     if len(words) < 3:
-        raise ParseError("/proc/loadavg has no three averages")
+        raise ParseError("/proc/loadavg has fewer than three averages")
     load1, load5, load15 = (decimal(word, LOADAVG) for word in words[:3])
     first, _, existing = words[3].partition("/") if len(words) > 3 else ("", "", "")
     tasks = counts(stat or "", _TASKS)

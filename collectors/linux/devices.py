@@ -16,7 +16,7 @@ from itertools import islice
 
 from collectors.errors import ParseError
 from collectors.machine import Wanted
-from collectors.parsing import MOST_DEVICES, complete_lines, count_or_none, row, short
+from collectors.parsing import MOST_DEVICES, complete_lines, count_or_none, excerpt, row, short
 from loadtop.model import Disk, Network
 
 DISKSTATS = "/proc/diskstats"
@@ -73,7 +73,7 @@ def parse_swap_devices(swaps: str) -> frozenset[str]:
     for line in list(complete_lines(swaps))[1:]:
         words = line.split()
         if len(words) < 2:
-            raise ParseError(f"/proc/swaps: no line of a swap area: {line[:40]!a}")
+            raise ParseError(f"/proc/swaps: unexpected line {excerpt(line)}")
         if words[1] == "partition" and words[0].startswith("/dev/"):
             found.add(words[0].removeprefix("/dev/"))
     return frozenset(found)
@@ -88,7 +88,7 @@ def parse_blocks(links: str) -> frozenset[str]:
 def _disk(line: str) -> Disk | None:
     words = line.split()
     if len(words) < 3:
-        raise ParseError(f"/proc/diskstats: no line of a device: {line[:40]!a}")
+        raise ParseError(f"/proc/diskstats: unexpected line {excerpt(line)}")
     if len(words) < 14:
         return None  # before 2.6.25 partitions had four counters only
     reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms = row(words[3:11], DISKSTATS)
@@ -129,12 +129,12 @@ def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) 
     found: list[Network] = []
     lines = list(islice(complete_lines(dev), 2 + MOST_DEVICES))
     if len(lines) < 2 or "|" not in lines[0]:
-        raise ParseError("/proc/net/dev has no head of two lines")
+        raise ParseError("/proc/net/dev has no header of two lines")
     for line in lines[2:]:
         name, colon, rest = line.partition(":")
         columns = rest.split()
         if not colon or len(columns) < 12:
-            raise ParseError(f"/proc/net/dev: no line of an interface: {line[:40]!a}")
+            raise ParseError(f"/proc/net/dev: unexpected line {excerpt(line)}")
         rx_bytes, rx_packets, rx_errors, rx_drops = row(columns[:4], DEV)
         tx_bytes, tx_packets, tx_errors, tx_drops = row(columns[8:12], DEV)
         counters = (rx_bytes, tx_bytes, rx_packets, tx_packets, rx_errors, tx_errors, rx_drops, tx_drops)

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from collectors.errors import AbsentError, ParseError
 from collectors.machine import NO_FILE, UNSUPPORTED, Missing, Reading, Wanted
-from collectors.parsing import complete_lines, count, counts, needed
+from collectors.parsing import complete_lines, count, counts, excerpt, needed
 from loadtop.i18n import Message
 from loadtop.model import Memory, Paging, Pressure, Swap
 
@@ -119,10 +119,10 @@ def _totals(text: str) -> Mapping[str, int]:
     for line in complete_lines(text):
         kind, *pairs = line.split() or [""]
         if kind not in ("some", "full"):
-            raise ParseError(f"pressure: a line that begins with neither some nor full: {line[:40]!a}")
+            raise ParseError(f"pressure: unexpected line {excerpt(line)}")
         total = next((pair[6:] for pair in pairs if pair.startswith("total=")), None)
         if total is None:
-            raise ParseError(f"pressure: no total in the line {kind}")
+            raise ParseError(f"pressure: the {kind} line has no total")
         totals.setdefault(kind, count(total, f"pressure, total of {kind}"))
     if not totals:
         raise ParseError("pressure: no complete line")

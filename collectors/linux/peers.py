@@ -82,7 +82,7 @@ def parse(text: str) -> Clocks:
     """Raises :class:`ParseError`."""
     first, *rows = [line.split() for line in islice(complete_lines(text), 5 * MOST_PEERS)] or [[]]
     if len(first) != 2 or first[0] != "readings":
-        raise ParseError("clocks of connections: no number of readings")
+        raise ParseError("clocks of connections: the number of readings is missing")
     accepted = defaultdict[Endpoint, set[int]](set)
     asked: list[Asked] = []
     for words in rows:
@@ -93,7 +93,7 @@ def parse(text: str) -> Clocks:
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
             asked.append(Asked(place, user, *(count(each, "clocks of connections") for each in words[3:])))
         else:
-            raise ParseError("clocks of connections: no row of a peer")
+            raise ParseError(f"clocks of connections: unexpected line {excerpt(' '.join(words))}")
     users = {place: frozenset(found) for place, found in accepted.items()}
     return Clocks(count(first[1], "readings"), users, tuple(asked))
 
@@ -103,13 +103,13 @@ def _place(text: str) -> Endpoint:
     try:
         shown = str(ipaddress.ip_address(address.strip("[]")))
     except ValueError:
-        raise ParseError(f"clocks of connections: no address: {excerpt(text)}") from None
+        raise ParseError(f"clocks of connections: not an address: {excerpt(text)}") from None
     return Endpoint(shown, count(port, "port of a peer", MOST_PORT))
 
 
 def _path(text: str) -> Endpoint:
     if not is_plain(text) or len(text) > MOST_PATH:
-        raise ParseError(f"clocks of connections: no path: {excerpt(text)}")
+        raise ParseError(f"clocks of connections: not a path: {excerpt(text)}")
     return Endpoint(text, PORT)
 
 
@@ -128,15 +128,15 @@ Peering = tuple[Endpoint, int]  # a place, and the user whose processes ask ther
 
 
 def at_places(clocks: Clocks, depths: Mapping[Endpoint, int]) -> dict[Peering, int]:
-    """Who is asked at these places, with their distance from the tested port."""
+    """Return the peers at these places, with their distance from the tested port."""
     return {(each.place, each.user): depths[each.place] for each in clocks.asked if each.place in depths}
 
 
 def of_users(
     clocks: Clocks, tested: Collection[int], servers: Collection[int], on_the_way: Iterable[Service] = ()
 ) -> dict[Peering, int]:
-    """Whom the users ask whose processes serve the ``tested`` ports, and those who serve in turn. Ports of watched
-    ``servers``, and unix sockets of services ``on_the_way``, are no peers. Connections of root may be anyone's and do
+    """Return the peers of the users that serve the ``tested`` ports, and of the users behind those. Ports of watched
+    ``servers`` and unix sockets of services ``on_the_way`` are not peers. Connections of root may be anyone's and do
     not count."""
     depths: dict[Endpoint, int] = {}
     users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found} - {_ROOT}
@@ -157,7 +157,7 @@ def of_users(
 
 
 def only_root_serves(clocks: Clocks, tested: Collection[int]) -> bool:
-    """Whether all who accept at the tested ports are root: then the user does not tell whose connections these are."""
+    """Whether only root accepts at the tested ports. Connections cannot be attributed by user then."""
     users = {user for place, found in clocks.accepted.items() if place.port in tested for user in found}
     return users == {_ROOT}
 

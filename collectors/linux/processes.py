@@ -1,13 +1,13 @@
-"""Processes from /proc/PID/stat: what each tells, which are worth a row, and which must be read how often. No I/O here.
+"""Processes from /proc/PID/stat: parsing, the rows to report, and how often each process is read. No I/O here.
 
 Source: Linux, Documentation/filesystems/proc.rst, table 1-4. A name can contain spaces, parentheses and newlines: the
-fields begin after the last ``)``. Servers and the generator's own are read every time, others every time while they use
-the processor, and sleeping others in turn: to read all would be the dearest part of a sample. Proportional memory
-(``smaps_rollup``) makes the kernel walk all page tables of a process (0.1 to 0.3 ms with PHP in a web server): a sample
-reads :data:`PSS_FIRST` that were never read and :data:`PSS_AGAIN` of the oldest values, and the last value is kept.
+fields begin after the last ``)``. Servers and loadtop's own processes are read every time, others every time while they
+use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. For
+proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
+server): a sample reads :data:`PSS_FIRST` processes that were never read and :data:`PSS_AGAIN` with the oldest values.
 
-How long servers and the generator's own waited for a processor is read of each thread: ``schedstat`` of a process tells
-of its first thread only (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
+Waits of servers and loadtop's own processes for a CPU are read for each thread: ``schedstat`` of a process is
+that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
 read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
 from collectors.machine import NO_FILE, NOT_PERMITTED, Member, Missing, ProcessStat, Reading
-from collectors.parsing import complete_lines, count, row, short
+from collectors.parsing import complete_lines, count, excerpt, row, short
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, Cause, Process, Role
 
@@ -28,7 +28,7 @@ PSS_FIRST = 8
 PSS_AGAIN = 1
 PSS_EVERY = 15
 MOST_TASKS = 600
-MOST_TOLD = 3 * MOST_TASKS  # of which a reading tells: new ones may have started, but a machine can also make them up
+MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
 
 
 def parse_stat(stat: str) -> ProcessStat:
@@ -38,7 +38,7 @@ def parse_stat(stat: str) -> ProcessStat:
         raise ParseError("stat of a process: too few fields")
     state = fields[0]
     if len(state) != 1 or not state.isascii() or not state.isalpha():
-        raise ParseError(f"stat of a process: no state: {state[:40]!a}")
+        raise ParseError(f"stat of a process: not a state: {excerpt(state)}")
     pid, parent, user, system, threads, started, resident = row(
         (stat[:opening].strip(), fields[1], fields[11], fields[12], fields[17], fields[19], fields[21]),
         "stat of a process",
@@ -59,13 +59,13 @@ def parse_pss(smaps_rollup: str) -> int | None:
 
 
 def parse_waits(schedstats: str) -> dict[int, int]:
-    """Nanoseconds that each thread was runnable without a processor, from lines of its number and its ``schedstat``;
-    without those that never ran, as which all appear where the kernel does not count."""
+    """Nanoseconds that each thread was runnable without a CPU, from lines of its number and its ``schedstat``. Threads
+    that never ran are left out: all seem so if the kernel does not count."""
     waits: dict[int, int] = {}
     for line in complete_lines(schedstats):
         words = line.split()
         if len(words) != 4:
-            raise ParseError("schedstat: not three fields")
+            raise ParseError("schedstat: expected three fields")
         task, _, waited, slices = row(words, "schedstat")
         if slices:
             waits[task] = waited
@@ -163,7 +163,7 @@ class ProcessTable:
         self._learn_waits(reading.waits)
         read = [known for known in self._known.values() if known.at == reading.at]
         if sources and not read:
-            raise ParseError("no stat of any process could be understood")
+            raise ParseError("the stat of no process could be parsed")
         busy = [known for known in read if known.ticks_s and known.counted == OTHER]
         busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
         told = [known for known in read if known.counted != OTHER] + busy[:BUSIEST]
@@ -270,7 +270,7 @@ class ProcessTable:
                 continue
             threads += text.count("\n")
             try:
-                waits = parse_waits(text) if threads <= MOST_TOLD else {}
+                waits = parse_waits(text) if threads <= MOST_REPORTED else {}
             except ParseError:
                 waits = {}
             before = {} if known.wait_ns is None else known.waits

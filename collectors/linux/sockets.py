@@ -20,7 +20,7 @@ from itertools import islice
 
 from collectors.errors import ParseError
 from collectors.machine import Endpoint, Missing, Reading, Wanted, lines_of
-from collectors.parsing import MOST_DEVICES, MOST_PORT, complete_lines, count, count_or_none, hexadecimal
+from collectors.parsing import MOST_DEVICES, MOST_PORT, complete_lines, count, count_or_none, excerpt, hexadecimal
 from loadtop.model import Listener, Tcp
 
 NETSTAT = "/proc/net/netstat"
@@ -77,7 +77,7 @@ def parse_tcp(
     *,
     listeners: Iterable[Listener] = (),
 ) -> Tcp:
-    """What the texts that are there tell; a text that is there must be whole."""
+    """Parse the texts that could be read. A truncated one raises :class:`ParseError`."""
     gauges, gauges6 = _sockstat(sockstat, "TCP"), _sockstat(sockstat6, "TCP6")
     in_use = gauges.get("inuse")
     return Tcp(
@@ -130,15 +130,15 @@ def count_accepted(table: str, port: str) -> int:
 
 
 def _sockets(table: str) -> Iterator[list[str]]:
-    """The columns of each row of /proc/net/tcp or tcp6."""
+    """Yield the columns of each row of /proc/net/tcp or tcp6."""
     for number, line in enumerate(complete_lines(table)):
         words = line.split()
         if number == 0:
             if "local_address" not in words:
-                raise ParseError("/proc/net/tcp has no head")
+                raise ParseError("/proc/net/tcp has no header")
             continue
         if len(words) < 5:
-            raise ParseError(f"/proc/net/tcp: no row of a socket: {line[:40]!a}")
+            raise ParseError(f"/proc/net/tcp: unexpected line {excerpt(line)}")
         yield words
 
 
@@ -189,7 +189,7 @@ def parse_listeners(listeners: str) -> tuple[Listener, ...]:
     for line in islice(complete_lines(listeners), MOST_DEVICES):
         words = line.split()
         if len(words) < 4 or words[0] != "LISTEN":
-            raise ParseError(f"ss -ltnH: no line of a listening socket: {line[:40]!a}")
+            raise ParseError(f"ss -ltnH: unexpected line {excerpt(line)}")
         port = count(words[3].rpartition(":")[2], "port of ss -ltnH", MOST_PORT)
         limit = count(words[2], "Send-Q of ss -ltnH")
         sockets.append(Listener(port, count(words[1], "Recv-Q of ss -ltnH"), limit or None))
@@ -231,7 +231,7 @@ def parse_unix(table: str) -> Mapping[str, int]:
         words = line.split(None, 7)
         if number == 0:
             if words[:2] != ["Num", "RefCount"]:
-                raise ParseError("/proc/net/unix has no head")
+                raise ParseError("/proc/net/unix has no header")
             continue
         if len(words) < 8:
             continue  # it has no name
@@ -243,7 +243,7 @@ def parse_unix(table: str) -> Mapping[str, int]:
 
 
 def unix_queues(table: str | Missing) -> Mapping[str, int]:
-    """The same, as far as the table can be read."""
+    """Return the queues by path; empty if the table cannot be read."""
     try:
         return parse_unix(table) if isinstance(table, str) else {}
     except ParseError:
@@ -265,7 +265,7 @@ def _named(text: str | None, protocol: str, wanted: Mapping[str, str]) -> dict[s
         return {}
     rows = _rows(text, protocol)
     if len(rows) < 2:
-        raise ParseError(f"no pair of lines of {protocol}")
+        raise ParseError(f"{protocol}: fewer than two lines")
     names, values = rows[0].split(), rows[1].split()
     if len(values) != len(names):
         raise ParseError(f"{protocol}: {len(names)} names and {len(values)} values")
@@ -278,7 +278,7 @@ def _sockstat(text: str | None, protocol: str) -> dict[str, int]:
         return {}
     rows = _rows(text, protocol)
     if not rows:
-        raise ParseError(f"sockstat has no line of {protocol}")
+        raise ParseError(f"sockstat has no {protocol} line")
     words = rows[0].split()
     return _counts(zip(words[::2], words[1::2], strict=False))
 
@@ -287,7 +287,7 @@ def _address(text: str) -> str:
     """An address as the kernel prints it: 32-bit words, each in the byte order of the machine (little-endian here). One
     of IPv4 that a socket of IPv6 has is that of IPv4."""
     if len(text) not in (8, 32):
-        raise ParseError(f"/proc/net/tcp: no address: {text[:40]!a}")
+        raise ParseError(f"/proc/net/tcp: not an address: {excerpt(text)}")
     words = (hexadecimal(text[start : start + 8], "address") for start in range(0, len(text), 8))
     packed = b"".join(word.to_bytes(4, "little") for word in words)
     found = ipaddress.ip_address(packed)

@@ -1,8 +1,8 @@
-"""What is left of connections where this program dies, hangs or is stopped: nothing, here and there, within 2 s.
+"""Ends all connections within 2 s if this program dies, hangs or is stopped.
 
-One process beside this one (:mod:`collectors.transport.shell.guard_process`) knows every ssh or other command and the
-directory of its sockets, and hears from this program four times a second. Where it does not, it ends each of them: the
-remote shell then ends with its input. Where this program is gone, it removes the directories too, which ssh does not.
+A separate process (:mod:`collectors.transport.shell.guard_process`) knows every ssh or other command and the directory
+of its sockets, and receives a heartbeat four times a second. Without one, it ends the commands; each remote shell then
+ends with its input. If this program is gone, it also removes the directories, which ssh does not.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class _Guard:
         self._beating: asyncio.Task[None] | None = None
 
     def keep(self, directory: Path, group: int = 0) -> None:
-        """Remove this directory if this program is gone, and end this group of processes if it does not answer."""
+        """Remove this directory if this program is gone, and end this group of processes if it hangs."""
         self._groups[directory] = group
         self._say(f"{group} {directory}\n")
         if group and (self._beating is None or self._beating.done()):

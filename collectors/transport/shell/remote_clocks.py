@@ -53,7 +53,7 @@ def parse(text: str) -> tuple[int, list[Connection], set[tuple[Place, int]]]:
     :class:`ParseError`."""
     first, *rows = [line.split() for line in complete_lines(text.lstrip("\n"))] or [[]]
     if len(first) != 2 or first[0] != "connections":
-        raise ParseError(f"clocks of connections: {excerpt(' '.join(first))}")
+        raise ParseError(f"clocks of connections: unexpected line {excerpt(' '.join(first))}")
     found: list[Connection] = []
     accepted: set[tuple[Place, int]] = set()
     for words in rows:
@@ -63,7 +63,7 @@ def parse(text: str) -> tuple[int, list[Connection], set[tuple[Place, int]]]:
             user, *clocks = _counts(words[3:])
             found.append(Connection(*_place(words[1]), *_place(words[2]), user, *clocks))
         else:
-            raise ParseError("clocks of connections: no row of a connection")
+            raise ParseError(f"clocks of connections: unexpected line {excerpt(' '.join(words))}")
     return count(first[1], "connections"), found, accepted
 
 
@@ -77,6 +77,6 @@ def _place(text: str) -> Place:
     try:
         address = ipaddress.ip_address(host.replace("[", "").replace("]", "").partition("%")[0])
     except ValueError:
-        raise ParseError(f"clocks of connections: no address: {excerpt(text)}") from None
+        raise ParseError(f"clocks of connections: not an address: {excerpt(text)}") from None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).packed, count(port, "port of a connection", MOST_PORT)

@@ -19,7 +19,7 @@ from collectors.transport.ssh.forwarding import Forwards
 
 
 class DeniedError(TransportError):
-    """Nothing that needs no answer of the user opens the machine."""
+    """Login needs a password or a second factor."""
 
 
 class SshTransport(ShellTransport):

@@ -75,7 +75,7 @@ def test_numbers_of_processes_have_ten_digits() -> None:
 
 def test_a_count_has_a_greatest_value() -> None:
     assert (count("7", "x", 7), needed({"a": 0}, "a", "x")) == (7, 0)
-    with pytest.raises(ParseError, match="x: no count: '8'"):
+    with pytest.raises(ParseError, match="x: not a count: '8'"):
         count("8", "x", 7)
     with pytest.raises(ParseError, match="x has no b"):
         needed({"a": 0}, "b", "x")

@@ -207,5 +207,5 @@ def test_missing_parts_are_named() -> None:
         memory.parse("MemFree: 1 kB\n")
     with pytest.raises(ParseError, match="pswpin"):
         memory.parse_paging("pgmajfault 1\n", 4)
-    with pytest.raises(ParseError, match="no complete line of cpu"):
+    with pytest.raises(ParseError, match="no complete cpu line"):
         cpu.parse("intr 1 2\n")

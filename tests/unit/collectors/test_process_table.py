@@ -6,9 +6,9 @@ import pytest
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import (
+    MOST_REPORTED,
     MOST_SERVERS,
     MOST_TASKS,
-    MOST_TOLD,
     PSS_AGAIN,
     PSS_EVERY,
     PSS_FIRST,
@@ -200,7 +200,9 @@ def test_waits_are_added_up_thread_by_thread(machine: Machine, stat_text: Stat) 
     assert machine.rows[0].wait_ns is None, "another process of this number"
 
 
-@pytest.mark.parametrize(("made_up", "wait_ns"), [(MOST_TOLD, None), (MOST_TOLD - 1, 100 * MOST_TOLD - 100)])
+@pytest.mark.parametrize(
+    ("made_up", "wait_ns"), [(MOST_REPORTED, None), (MOST_REPORTED - 1, 100 * MOST_REPORTED - 100)]
+)
 def test_threads_that_a_machine_makes_up_have_no_waits(
     machine: Machine, stat_text: Stat, made_up: int, wait_ns: int | None
 ) -> None:
@@ -345,7 +347,7 @@ def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine
 def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:
     with pytest.raises(AbsentError, match="not permitted"):
         machine.table.update(Reading(1.0, {}, processes=Missing("not permitted")))
-    with pytest.raises(ParseError, match="no stat of any process"):
+    with pytest.raises(ParseError, match="the stat of no process"):
         machine.table.update(Reading(1.0, {}, processes={1: "garbage"}, pids=frozenset({1})))
 
 
