@@ -35,7 +35,7 @@ class _Wait(NamedTuple):
 def blocking(text: str) -> tuple[Blocker | None, int]:
     """The session that blocks most others, directly or through others that wait, and how many block another one."""
     waits = {wait.session: wait for line in complete_lines(text) if (wait := _wait(line))}
-    ends = {session: _end(session, waits) for session in waits}
+    ends = _ends(waits)
     counted = Counter(end for end in ends.values() if end is not None)
     blockers = len({wait.blocker for wait in waits.values()})
     if not counted:
@@ -74,12 +74,13 @@ def _wait(line: str) -> _Wait | None:
     )
 
 
-def _end(session: int, waits: dict[int, _Wait]) -> int | None:
-    """The session at the end of the chain of waiting sessions; ``None`` in a deadlock."""
-    seen: set[int] = set()
-    while session in waits:
-        if session in seen:
-            return None
-        seen.add(session)
-        session = waits[session].blocker
-    return session
+def _ends(waits: dict[int, _Wait]) -> dict[int, int | None]:
+    """The session at the end of the chain in which each one waits; ``None`` in a deadlock."""
+    ends: dict[int, int | None] = {}
+    for session in waits:
+        chain, last = set[int](), session
+        while last in waits and last not in ends and last not in chain:
+            chain.add(last)
+            last = waits[last].blocker
+        ends |= dict.fromkeys(chain, ends.get(last) if last in waits else last)
+    return {session: ends[session] for session in waits}

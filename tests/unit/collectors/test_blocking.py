@@ -1,11 +1,14 @@
 """Which session blocks most others, from rows that the statements of real servers gave."""
 
+import time
+
 import pytest
 
 from collectors.blocking import blocking
 from collectors.mysql import collector as mysql
 from collectors.postgresql import collector as postgresql
 from loadtop.model.server import Blocker
+from tests.unit.processor_time import allowed_s
 
 MARIADB = """\
 blocked\t8\t5\t10000\tactive\tSELECT\tX\t`t`.`a`
@@ -43,6 +46,16 @@ def test_a_chain_of_transactions_ends_at_its_first() -> None:
     rows = ["blocked\t3\t2\t5\tactive\tUPDATE\tX\tb\n", "blocked\t2\t1\t9\tidle\t\t\t\n"]
     for text in ("".join(rows), "".join(rows[::-1])):
         assert blocking(text)[0] == Blocker(session=1, blocked=2, waited_ms=9, idle=True, mode="X", table="b")
+
+
+def test_a_long_chain_takes_no_long_time() -> None:
+    rows = [f"blocked\t{session}\t{session - 1}\t5\tactive\tUPDATE\tX\tb\n" for session in range(10_000, 1, -1)]
+    for text in ("".join(rows), "".join(rows[::-1])):
+        began = time.process_time()
+        worst, blockers = blocking(text)
+        assert time.process_time() - began < allowed_s(0.5)
+        assert worst is not None
+        assert (worst.session, worst.blocked, blockers) == (1, 9_999, 9_999)
 
 
 def test_the_one_that_blocks_most_is_named() -> None:
