@@ -102,6 +102,8 @@ class _Link:
             with self._used:
                 if self._connection is None or self._channel is None:
                     self._channel = self._connected()
+                    if self._is_cut:
+                        raise OSError("cut")
                     self._connection = self._login(self._channel)
                 self._channel.left = _MOST_BYTES
                 rows = [row for statement in statements for row in self._connection.rows(statement)[:_MOST_ROWS]]

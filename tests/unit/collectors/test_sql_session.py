@@ -196,6 +196,31 @@ async def test_the_next_address_of_a_name_is_tried(server: Server, monkeypatch: 
     session.cut()
 
 
+async def test_no_login_after_a_cut_while_the_name_is_resolved(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = int(server.address.rpartition(":")[2])
+    resolving, is_cut = threading.Event(), threading.Event()
+    logins: list[Channel] = []
+
+    def addresses(*_: object, **__: object) -> list[object]:
+        resolving.set()
+        is_cut.wait(10)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))]
+
+    def login(channel: Channel) -> Lines:
+        logins.append(channel)
+        return Lines(channel)
+
+    monkeypatch.setattr(socket, "getaddrinfo", addresses)
+    session = session_to(f"db:{port}", login)
+    asking = asyncio.create_task(session.ask(("one",)))
+    await asyncio.to_thread(resolving.wait, 10)
+    session.cut()
+    is_cut.set()
+    with pytest.raises(OSError, match="cut"):
+        await asking
+    assert logins == []
+
+
 async def test_silence_ends_with_its_time_and_the_thread_with_it(server: Server) -> None:
     server.answer = None
     session = session_to(server.address)
