@@ -110,13 +110,14 @@ class UnderTest:
         responds is followed. Only those of the servers under test, where these are known. Where the load comes through
         a proxy here, each server is asked directly: through the proxy, any could answer."""
         await self._search.finish()  # routes of other kinds lead to this one, and status paths are configured
-        its = frozenset(pid for pid, server in self._servers.items() if server.kind is kind)
+        running = self._servers  # a search may replace them meanwhile
+        its = frozenset(pid for pid, server in running.items() if server.kind is kind)
         try:
-            await self._locate(self._servers)  # a page may be missing because this has changed
+            await self._locate(running)  # a page may be missing because this has changed
             chosen, direct = await self._chosen()
         except TransportError:
             chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())
-        pages = {pid: [_origin(place) for place in self._servers[pid].endpoints[:_MOST_ORIGINS]] for pid in sorted(its)}
+        pages = {pid: [_origin(place) for place in running[pid].endpoints[:_MOST_ORIGINS]] for pid in sorted(its)}
         if self._behind_service:
             return [pages[pid] for pid in pages if pid in chosen]
         by_server: dict[frozenset[int], list[str]] = {}

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from collectors.apache.collector import KIND as APACHE
 from collectors.config_files import Config, read_config
@@ -75,6 +75,36 @@ def placed(config: str) -> tuple[set[int], list[list[str]], list[list[str]]]:
 
     front, apache = asyncio.run(look())
     return set(machine.aside or ()), front, apache
+
+
+class Restarted(Machine):
+    """Its servers end while their sockets are read for the second time."""
+
+    def __init__(self) -> None:
+        super().__init__("static\n")
+        self.ended: Callable[[], None] | None = None
+
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        found = await super().listening(pids)
+        if self.ended is not None:
+            ended, self.ended, self.httpd = self.ended, None, {}
+            ended()
+            for _ in range(9):
+                await asyncio.sleep(0)  # the search that this starts comes to its end
+        return found
+
+    def servers(self, group: str) -> tuple[int, ...]:
+        return super().servers(group) if self.httpd else ()
+
+
+async def test_servers_that_end_while_their_pages_are_looked_for() -> None:
+    machine = Restarted()
+    under_test = UnderTest(machine, (KIND, APACHE), ["http://web1/"])
+    under_test.look()
+    await under_test.settle(1.0)
+    machine.ended = under_test.look
+    assert await under_test.origins(APACHE) == [["http://web1", "http://127.0.0.1:8010", "http://127.0.0.1:8020"]]
+    await under_test.close()
 
 
 FRONT_PAGES = [["http://web1", "http://127.0.0.1:80"]]
