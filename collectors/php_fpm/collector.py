@@ -138,7 +138,8 @@ class FpmCollector(ServerCollector[FpmPool]):
                 pools.append(_Pool(config, same.page))
                 continue
             url, problem = await self._url_of(config)
-            pools.append(_Pool(config, self.page(url) if url else None, problem))
+            if url or config.pool:
+                pools.append(_Pool(config, self.page(url) if url else None, problem))
         self._pools = pools
         self.pages = [pool.page for pool in pools if pool.page is not None]
         for pool in left.values():
@@ -154,16 +155,16 @@ class FpmCollector(ServerCollector[FpmPool]):
         if near:
             text = (await self.machine.texts((sockets.UNIX,)))[sockets.UNIX.path]
             addresses |= {path: None for path in sockets.unix_queues(text) if "fpm" in path and path.startswith("/")}
-        found: list[PoolConfig] = []
-        for address in addresses:
-            for path in status.STATUS_PATHS:
-                config = PoolConfig("", address, status_path=path)
-                if isinstance(await self._answer(config.url), FpmPool | SilentError):
-                    found.append(config)
-                    break
-        return tuple(found)
+        return tuple(PoolConfig("", address) for address in addresses)
 
     async def _url_of(self, config: PoolConfig) -> tuple[str, ReadError | None]:
+        """Of a pool whose configuration cannot be read, the first usual page that answers."""
+        if not config.pool:
+            for path in status.STATUS_PATHS:
+                url = replace(config, status_path=path).url
+                if isinstance(await self._answer(url), FpmPool | SilentError):
+                    return url, None
+            return "", None
         if not config.status_path:
             place = Message("in {file}", file=config.file) if config.file else Message("of php-fpm's configuration")
             return "", AbsentError(

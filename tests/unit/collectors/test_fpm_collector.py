@@ -218,6 +218,23 @@ def test_pools_behind_an_unreadable_configuration_are_found_where_their_master_l
     assert outcome.state is State.OK
 
 
+def test_few_sockets_are_asked_once_each() -> None:
+    """Anyone can listen at any number of sockets that do not respond."""
+    machine = Machine()
+    machine.files[CONF] = Missing("permission denied")
+    paths = [f"/home/me/fpm{number}.sock" for number in range(500)]
+    machine.files["/proc/net/unix"] = (
+        UNIX.splitlines()[0]
+        + "".join(f"\n0: 2 0 00010000 0001 01 {number} {path}" for number, path in enumerate(paths))
+        + "\n"
+    )
+    machine.answers[(paths[40], "/fpm-status")] = PAGE
+    machine.answers[(paths[3], "/status")] = PAGE
+    after(machine)
+    assert set(machine.asked) == set(paths[:32])
+    assert machine.asked[:20].count(paths[3]) == 2
+
+
 def test_other_sockets_are_not_queried() -> None:
     machine = Machine()
     machine.files[CONF] = Missing("not permitted")
