@@ -1,10 +1,11 @@
 """Databases and caches of one machine, queried at the addresses that the user names, or where their processes
 listen."""
 
+import posixpath
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
-from collectors.config_files import view_of
+from collectors.config_files import View
 from collectors.errors import AbsentError, ReadError
 from collectors.machine import Endpoint
 from collectors.server_collector import Candidates, ServerCollector
@@ -18,18 +19,16 @@ S = TypeVar("S", bound=ServiceReading)
 
 class DatabaseCollector(ServerCollector[S]):
     """A subclass has :meth:`fetch` and :meth:`records`. A password is sent only to a server that the user named, or to
-    one of ``sockets`` of this machine: anyone can start a process with the name of a server."""
+    one in a directory of ``sockets`` of this machine: anyone can start a process with the name of a server."""
 
+    option_value = "ADDRESS"
     sockets: ClassVar[tuple[str, ...]] = ()  # in directories that only root and the server's own user can write
-
-    @staticmethod
-    def status_url(url: str) -> str:
-        """The address without ``unix:`` before the path of a socket."""
-        return url.removeprefix("unix:")
+    """The usual ones; ``{port}`` stands for the server's port."""
 
     async def is_trusted(self, address: str) -> bool:
         """Whether a password may be sent there. Raises :class:`~collectors.errors.FetchError`."""
-        return address in self.given or (address in self.sockets and await self.machine.reach(address) == address)
+        beside = posixpath.dirname(address) in map(posixpath.dirname, self.sockets)
+        return address in self.given or (beside and await self.machine.reach(address) == address)
 
     @staticmethod
     def lacks(record: S) -> Message | None:
@@ -40,27 +39,18 @@ class DatabaseCollector(ServerCollector[S]):
         """The message of a server, if it sent one."""
         return next((error for error in refused if isinstance(error, AbsentError)), refused[-1])
 
-    async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
-        listening = await self.machine.listening(servers)
-        return [await self._candidates(pid, listening.get(pid, ())) for pid in servers]
-
-    async def _candidates(self, pid: int, places: Sequence[Endpoint]) -> Candidates:
-        view = await view_of(self.machine, pid)
-        if view.own_network:
-            return (), self._unreachable
+    async def candidates_of(self, pid: int, view: View, places: Sequence[Endpoint]) -> Sequence[Candidates]:  # noqa: ARG002 - for subclasses
         usual = self.kind.port or 0
         # Where it listens may be hidden from this user; then it is asked at the usual port.
         places = places or (Endpoint("127.0.0.1", usual),)
         usual_first = sorted(places, key=lambda place: (place.port != usual, place.address != "127.0.0.1"))
+        # Of several servers, the one at the usual port has the usual socket.
+        alone = len(self.running()) == 1
+        sockets = [
+            path.format(port=place.port)
+            for place in usual_first
+            for path in self.sockets
+            if alone or place.port == usual or "{port}" in path
+        ]
         found = [str(place.from_here) for place in usual_first]
-        return (*self.sockets, *dict.fromkeys(found))[:_MOST_CANDIDATES], None
-
-    @property
-    def _unreachable(self) -> AbsentError:
-        reason = Message(
-            "{program} runs in a container with its own network. Set its address, as seen "
-            "from this host, with {option}.",
-            program=self.kind.group,
-            option=f"--{self.kind.name} ADDRESS",
-        )
-        return AbsentError(reason)
+        return [(tuple(dict.fromkeys((*sockets, *found)))[:_MOST_CANDIDATES], None)]

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
+from collectors.accept_queues import AcceptQueues
 from collectors.background import READ_AGAIN_S, Answer, Search, StatusPage
+from collectors.config_files import View, view_of
 from collectors.errors import AbsentError, FetchError, ParseError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
-from collectors.machine import Machine, Page
+from collectors.machine import Endpoint, Machine, Page
 from collectors.places import port_of
 from collectors.under_test import UnderTest
 from loadtop.i18n import Message, Translatable
@@ -56,9 +58,10 @@ class PageAdvice:
 
 
 class ServerCollector(Generic[R]):
-    """The servers of one kind on one machine. A subclass has at least :meth:`records` and :meth:`candidates`."""
+    """The servers of one kind on one machine. A subclass has at least :meth:`records` and :meth:`candidates_of`."""
 
     kind: ClassVar[Kind]
+    option_value: ClassVar[str] = "URL"  # what its option takes
     search_again_s: ClassVar[float] = READ_AGAIN_S  # how often pages are looked for although there are some
 
     def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
@@ -78,8 +81,8 @@ class ServerCollector(Generic[R]):
 
     @staticmethod
     def status_url(url: str) -> str:
-        """The URL to request for the URL that the user gave."""
-        return url
+        """The URL to request for the URL, or the address, that the user gave."""
+        return url.removeprefix("unix:")
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         """Raises :class:`FetchError`."""
@@ -91,12 +94,41 @@ class ServerCollector(Generic[R]):
 
     async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
         """Where the pages of these servers may be. Raises ``TransportError``."""
+        listening = await self.machine.listening(servers)
+        found: list[Candidates] = []
+        for pid in servers:
+            view = await view_of(self.machine, pid)
+            if view.own_network:
+                found.append(((), self.in_own_network))
+            else:
+                found += await self.candidates_of(pid, view, listening.get(pid, ()))
+        return found
+
+    async def candidates_of(self, pid: int, view: View, places: Sequence[Endpoint]) -> Sequence[Candidates]:
+        """The same of one server, which listens at ``places`` as far as that is known."""
         raise NotImplementedError
+
+    @property
+    def option(self) -> str:
+        return f"--{self.kind.name} {self.option_value}"
+
+    @property
+    def in_own_network(self) -> AbsentError:
+        return AbsentError(
+            "{program} runs in a container with its own network. Set its address, as seen from this host, with "
+            "{option}.",
+            program=self.kind.group,
+            option=self.option,
+        )
 
     @staticmethod
     def lacks(record: R) -> Message | None:  # noqa: ARG004 - for subclasses
-        """The values that a page omits although it could report them."""
+        """Return a note on values that the page could report but does not, or ``None``."""
         return None
+
+    def completed(self, record: R, sample: HostSample, queues: AcceptQueues) -> R:  # noqa: ARG002 - for subclasses
+        """The record with what the sample and the kernel's accept queues add to it."""
+        return record
 
     def merged(self, records: Iterable[R]) -> tuple[R, ...]:
         """The records of all pages, each server once."""
@@ -139,14 +171,15 @@ class ServerCollector(Generic[R]):
         outcome = Outcome(self.kind.name, state, worst.message, duration_s, worst.cause, worst.fix)
         return self.merged(records), outcome
 
-    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[R], list[ReadError], float]:  # noqa: ARG002 - for subclasses
+    def read(self, sample: HostSample, uptime_less_monotonic: float) -> tuple[list[R], list[ReadError], float]:
         """The records that came, what is wrong with the others, and the longest wait in seconds."""
         records: list[R] = []
         problems: list[ReadError] = [] if self.pages else [self.why_none]
         duration_s = 0.0
+        queues = AcceptQueues(self.machine, sample)
         for page in self.pages:
             found, problem, answer = self.take(page, uptime_less_monotonic)
-            records += found
+            records += (self.completed(record, sample, queues) for record in found)
             problems += [problem] if problem else []
             duration_s = max(duration_s, answer.waited_s)
         return records, problems, duration_s
@@ -209,8 +242,8 @@ class ServerCollector(Generic[R]):
 
     @staticmethod
     def telling(refused: Sequence[ReadError]) -> ReadError:
-        """Why a server has no page, of what is wrong with each candidate."""
-        return refused[0]
+        """Why a server has no page: the first candidate that a server answers, or whose problem has a known cause."""
+        return next((error for error in refused if isinstance(error, AbsentError) or error.cause), refused[0])
 
     @property
     def why_none(self) -> ReadError:
@@ -264,17 +297,11 @@ class WebServerCollector(ServerCollector[R]):
     def _nowhere(self, servers: tuple[int, ...]) -> ReadError | None:
         if not servers:
             return None
-        option = f"--{self.kind.name} URL"
         if all(self.under_test.own_network(pid) for pid in servers):
-            return AbsentError(
-                "{program} runs in a container with its own network. Set its status page, as "
-                "seen from this host, with {option}.",
-                program=self.kind.group,
-                option=option,
-            )
+            return self.in_own_network
         return AbsentError(
             "{program} is running, but its address cannot be read. Set its status page with {option}.",
             program=self.kind.group,
-            option=option,
+            option=self.option,
             cause=Cause.ROOT,
         )

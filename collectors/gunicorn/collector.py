@@ -8,16 +8,16 @@ class make it ``gthread``. Linux, net/ipv4/inet_diag.c: a connection that was no
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collectors.accept_queues import AcceptQueues
-from collectors.config_files import View, command_options, config_file, view_of
-from collectors.errors import AbsentError, FetchError, ParseError, ReadError, TransportError
+from collectors.config_files import View, command_options, config_file
+from collectors.errors import AbsentError, FetchError, ParseError, TransportError
 from collectors.kind import Kind
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import STREAMS, count_streams
-from collectors.machine import Page, lines_of
+from collectors.machine import Endpoint, Page, lines_of
 from collectors.parsing import count_or_none, short
 from collectors.places import here
 from collectors.server_collector import Candidates, ServerCollector
@@ -49,6 +49,7 @@ class Settings:
 
 class GunicornCollector(ServerCollector[GunicornPool]):
     kind = KIND
+    _settings: Mapping[str, Settings] = {}
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - the kernel answers at once
         """The number of connections that the workers have accepted at an address."""
@@ -68,27 +69,15 @@ class GunicornCollector(ServerCollector[GunicornPool]):
     def records(self, page: Page, at: float) -> Sequence[GunicornPool]:
         return (GunicornPool(address=page.url, connections=count_or_none(page.text), at=at),)
 
-    async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
-        listening = await self.machine.listening(servers)
-        self._settings: dict[str, Settings] = {}
-        found: list[Candidates] = []
-        for pid in servers:
-            view = await view_of(self.machine, pid)
-            if view.own_network:
-                found.append(((), AbsentError("gunicorn runs in a container with its own network")))
-                continue
-            settings = await settings_of(view, pid)
-            places = dict.fromkeys(here(str(place)) for place in listening.get(pid, ())) or dict.fromkeys(settings.bind)
-            self._settings |= dict.fromkeys(places, settings)
-            found += [((address,), None) for address in places]
-        return found
+    async def candidates_of(self, pid: int, view: View, places: Sequence[Endpoint]) -> Sequence[Candidates]:
+        settings = await settings_of(view, pid)
+        addresses = dict.fromkeys(here(str(place)) for place in places) or dict.fromkeys(settings.bind)
+        self._settings = {**self._settings, **dict.fromkeys(addresses, settings)}
+        return [((address,), None) for address in addresses]
 
-    def read(
-        self, sample: HostSample, uptime_less_monotonic: float
-    ) -> tuple[list[GunicornPool], list[ReadError], float]:
-        found, problems, duration_s = super().read(sample, uptime_less_monotonic)
-        queues = AcceptQueues(self.machine, sample)
-        return [self._completed(pool, sample, queues) for pool in found], problems, duration_s
+    @property
+    def in_own_network(self) -> AbsentError:
+        return AbsentError("gunicorn runs in a container with its own network")
 
     @staticmethod
     def lacks(record: GunicornPool) -> Message | None:
@@ -96,15 +85,15 @@ class GunicornCollector(ServerCollector[GunicornPool]):
             return None
         return Message("gunicorn's process title hides its settings: loadtop cannot tell whether all workers are busy.")
 
-    def _completed(self, pool: GunicornPool, sample: HostSample, queues: AcceptQueues) -> GunicornPool:
-        settings = self._settings.get(pool.address, Settings())
+    def completed(self, record: GunicornPool, sample: HostSample, queues: AcceptQueues) -> GunicornPool:
+        settings = self._settings.get(record.address, Settings())
         members = (row.pid for row in sample.processes or () if row.group == GROUP and row.pid != settings.pid)
         workers = sum(settings.pid in (each.pid for each in self.machine.lineage(pid)) for pid in members)
         pool = replace(
-            pool,
+            record,
             workers=workers or None,
             threads=settings.threads,
-            listen_queue=queues.at(pool.address),
+            listen_queue=queues.at(record.address),
             worker_class=settings.worker_class,
         )
         connections, slots = pool.connections, pool.slots

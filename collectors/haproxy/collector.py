@@ -14,13 +14,13 @@ from dataclasses import replace
 from itertools import islice
 from urllib.parse import urlsplit, urlunsplit
 
+from collectors.config_files import View
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import configuration
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Page
 from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from collectors.server_collector import Candidates, ServerCollector
-from collectors.under_test import configuration_of
 from loadtop.i18n import Message
 from loadtop.model import Cause, Role
 from loadtop.servers.haproxy.record import GROUP, NAME, HaproxyProxy
@@ -94,24 +94,15 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             found.setdefault((line.proxy, line.server), line)
         return tuple(found.values())
 
-    async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
-        listening = await self.machine.listening(servers)
-        return [await self._candidates(pid, listening.get(pid, ())) for pid in servers]
-
-    async def _candidates(self, pid: int, places: Sequence[Endpoint]) -> Candidates:
-        config = await configuration_of(self.machine, self.kind, pid)
-        if config is None:
-            hidden = AbsentError(
-                "HAProxy runs in a container with its own network. Set its statistics page with --haproxy URL."
-            )
-            return (), hidden
+    async def candidates_of(self, pid: int, view: View, places: Sequence[Endpoint]) -> Sequence[Candidates]:  # noqa: ARG002 - for subclasses
+        config = await configuration.read(view, view.command)
         if config.found:
             lacking = AbsentError(
                 "HAProxy runs without statistics. Add this to the `global` section of {file}, and reload HAProxy",
                 file=config.first[0],
                 fix=FIX,
             )
-            return configuration.parse(config.lines)[:_CANDIDATES], lacking
+            return [(configuration.parse(config.lines)[:_CANDIDATES], lacking)]
         pages = [self.status_url(f"http://127.0.0.1:{place.port}{path}") for place in places for path in _USUAL]
         refused = config.problem()
         why = (
@@ -125,7 +116,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
             cause=Cause.ROOT if refused and not config.foreign else None,
         )
         urls = [*(f"unix:{path}" for path in configuration.SOCKETS), *pages]
-        return urls[:_CANDIDATES], unknown
+        return [(urls[:_CANDIDATES], unknown)]
 
 
 def socket_of(url: str) -> str | None:

@@ -92,7 +92,7 @@ _NAMES = (
 
 class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
     kind = KIND
-    sockets = ("/run/postgresql/.s.PGSQL.5432",)
+    sockets = ("/run/postgresql/.s.PGSQL.{port}",)
     library = "pg8000.native"
     package = "pg8000"
     statements = (STATEMENT,)

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from collectors.accept_queues import AcceptQueues
-from collectors.config_files import view_of
-from collectors.database_collector import DatabaseCollector
-from collectors.errors import AbsentError, ParseError, ReadError
+from collectors.config_files import View
+from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
-from collectors.machine import Page
+from collectors.machine import Endpoint, Page
 from collectors.parsing import LONGEST_TEXT, count_or_none, excerpt, short
 from collectors.places import here
 from collectors.server_collector import Candidates, ServerCollector
@@ -37,8 +36,7 @@ _CHEAP = "cheap"
 
 class UwsgiCollector(ServerCollector[UwsgiStatus]):
     kind = KIND
-    status_url = staticmethod(DatabaseCollector.status_url)
-    telling = staticmethod(DatabaseCollector.telling)
+    option_value = "ADDRESS"
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         began = time.perf_counter()
@@ -48,21 +46,14 @@ class UwsgiCollector(ServerCollector[UwsgiStatus]):
     def records(self, page: Page, at: float) -> Sequence[UwsgiStatus]:
         return (replace(parse_page(page), at=at),)
 
-    async def candidates(self, servers: tuple[int, ...]) -> Sequence[Candidates]:
-        found: list[Candidates] = []
-        for pid in servers:
-            view = await view_of(self.machine, pid)
-            addresses = [] if view.own_network else await configuration.stats_servers(view, pid)
-            found += [(each, None) for each in addresses] or [((), self._without(foreign=view.foreign))]
-        return found
+    async def candidates_of(self, pid: int, view: View, places: Sequence[Endpoint]) -> Sequence[Candidates]:  # noqa: ARG002 - configured
+        addresses = await configuration.stats_servers(view, pid)
+        return [(each, None) for each in addresses] or [((), self._without(foreign=view.foreign))]
 
-    def read(
-        self, sample: HostSample, uptime_less_monotonic: float
-    ) -> tuple[list[UwsgiStatus], list[ReadError], float]:
+    def completed(self, record: UwsgiStatus, sample: HostSample, queues: AcceptQueues) -> UwsgiStatus:  # noqa: ARG002 - for others
         """With the kernel's queues: uWSGI knows none of unix sockets."""
-        found, problems, duration_s = super().read(sample, uptime_less_monotonic)
-        queues = AcceptQueues(self.machine, sample)
-        return [_queued(status, queues) for status in found], problems, duration_s
+        known = [queue for address in record.sockets if (queue := queues.at(address)) is not None]
+        return replace(record, listen_queue=sum(known) if known else None)
 
     @staticmethod
     def _without(*, foreign: bool) -> AbsentError:
@@ -134,8 +125,3 @@ def _text(parent: dict[str, Any], name: str) -> str:
 def _sum(workers: Sequence[dict[str, Any]], name: str) -> int | None:
     known = [count for worker in workers if (count := count_or_none(str(worker.get(name)))) is not None]
     return sum(known) if known else None
-
-
-def _queued(status: UwsgiStatus, queues: AcceptQueues) -> UwsgiStatus:
-    known = [queue for address in status.sockets if (queue := queues.at(address)) is not None]
-    return replace(status, listen_queue=sum(known) if known else None)

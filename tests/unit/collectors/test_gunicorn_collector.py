@@ -1,16 +1,18 @@
 """How the workers of a gunicorn are counted, and where its settings are found."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
 import pytest
 
+from collectors.accept_queues import AcceptQueues
 from collectors.config_files import View
 from collectors.errors import FetchError
 from collectors.gunicorn.collector import GunicornCollector, Settings, settings_of
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import STREAMS
-from collectors.machine import Endpoint, Machine, Member
+from collectors.machine import Endpoint, Machine, Member, Missing, Wanted
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
 from loadtop.model import Listener, Process
@@ -72,6 +74,25 @@ async def test_its_workers_are_those_of_its_group_that_it_started() -> None:
     expected = GunicornPool("127.0.0.1:8000", 2, 2, 4, 3, "gthread", 6)
     assert (pool, pool.queued) == (expected, 5)
     await collector.close()
+
+
+async def test_its_settings_stay_known_while_it_is_looked_for_again() -> None:
+    known: list[str] = []
+
+    class Looked(FakeMachine):
+        async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:
+            pool = GunicornPool("127.0.0.1:8000")
+            known.append(collector.completed(pool, sample, AcceptQueues(cast("Machine", self), sample)).worker_class)
+            return await super().texts(files)
+
+    machine = Looked()
+    machine.httpd = {7: (Endpoint("127.0.0.1", 8000),)}
+    machine.files["/proc/7/cmdline"] = "python3\0/usr/bin/gunicorn\0app"
+    collector, sample = collector_of(machine), await machine.sample()
+    await collector.candidates((7,))
+    known.clear()
+    await collector.candidates((7,))
+    assert set(known) == {"sync"}
 
 
 def collector_of(machine: FakeMachine) -> GunicornCollector:

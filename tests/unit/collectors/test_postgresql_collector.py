@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ParseError
-from collectors.machine import Machine, Page
+from collectors.machine import Endpoint, Machine, Page
 from collectors.postgresql.account import Account, account_for, password_in, service_in
 from collectors.postgresql.collector import BLOCKING, STATEMENT, PostgresqlCollector, parse
 from collectors.servers import KINDS
@@ -40,6 +41,14 @@ COUNTED = PostgresqlStatus(
 def collector_of(*urls: str) -> PostgresqlCollector:
     known = cast("Machine", FakeMachine())
     return PostgresqlCollector(known, urls, UnderTest(known, KINDS, ()))
+
+
+async def test_each_of_its_servers_has_a_socket_of_its_own() -> None:
+    collector = collector_of()
+    view = await view_of(collector.machine, 7)
+    ((found, _),) = await collector.candidates_of(7, view, (Endpoint("127.0.0.1", 5433),))
+    assert list(found) == ["/run/postgresql/.s.PGSQL.5433", "127.0.0.1:5433"]
+    assert [await collector.is_trusted(address) for address in found] == [True, False]
 
 
 def test_an_answer(status: Status) -> None:

@@ -171,6 +171,27 @@ async def test_where_it_is_asked_and_without_a_password(
     assert [address for address, question in machine.asked if b"Hu5h" in question] == list(RedisCollector.sockets)
 
 
+class Two(Asked):
+    """A second server there listens at another port; the first has the usual socket."""
+
+    def servers(self, group: str) -> tuple[int, ...]:
+        return (7, 8) if group == "redis" else ()
+
+    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
+        return {pid: (Endpoint("127.0.0.1", port),) for pid, port in zip(pids, (6379, 6380), strict=True)}
+
+    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
+        await super().ask(address, question, timeout_s)
+        return answer("redis_version:7\r\n").encode()
+
+
+async def test_two_servers_are_both_watched() -> None:
+    machine = Two(())
+    collector = collector_of(machine)
+    await collector.search_pages((7, 8))
+    assert [page.url for page in collector.pages] == [RedisCollector.sockets[0], "127.0.0.1:6380"]
+
+
 class Far(Asked):
     """Its sockets are reached through others here."""
 

@@ -102,6 +102,7 @@ async def test_where_its_stats_servers_are(words: str, found: list[tuple[str, ..
 @instantly
 async def test_its_queue_is_the_kernels() -> None:
     machine = FakeMachine()
+    machine.httpd = {7: (), 8: ()}
     machine.files |= {"/proc/self/ns/": "net:[1]\n", "/proc/7/ns/": "net:[1]\n", "/proc/8/ns/": "net:[2]\n"}
     machine.files["/proc/7/cmdline"] = machine.files["/proc/8/cmdline"] = f"uwsgi\0--stats\0{ADDRESS}"
     sockets = [{"name": f"127.0.0.1:{port}"} for port in (80, 81, 82)]
@@ -111,7 +112,7 @@ async def test_its_queue_is_the_kernels() -> None:
     collector = UwsgiCollector(known, (), UnderTest(known, KINDS, ()))
     found = await collector.candidates((7, 8))
     assert [addresses for addresses, _ in found] == [(ADDRESS,), ()]
-    assert "no stats server" in str(known_to_be(found[1][1]).message)
+    assert "with its own network" in str(known_to_be(found[1][1]).message)
     await collector.search_pages((7,))
     collector.ask()
     (status,), _, seconds = collector.read(await machine.sample(), 0.0)
