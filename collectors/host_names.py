@@ -13,17 +13,12 @@ from collectors.machine import Missing, Wanted
 HOSTS = "/etc/hosts"
 PATIENCE_S = 1
 UNKNOWN = Missing("no such name on that host, or its resolver does not answer")
-_RESOLVER = "@resolver/"
+RESOLVER = "@resolver"
 
 
 def wanted(name: str) -> Wanted:
     """What to read for the addresses of a name, which come one a line."""
-    return Wanted(f"{_RESOLVER}{name}")
-
-
-def name_of(path: str) -> str:
-    """The requested name; empty if this is not a request for a name."""
-    return path.removeprefix(_RESOLVER) if path.startswith(_RESOLVER) else ""
+    return Wanted(f"{RESOLVER}/{name}")
 
 
 def in_hosts(text: str, name: str) -> frozenset[str]:

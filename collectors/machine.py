@@ -30,6 +30,13 @@ class Wanted:
     lines: str = ""
     regular: bool = False
 
+    @property
+    def made_of(self) -> tuple[str, str]:
+        """What the transport makes and of what: ``@holders`` and ``1,2`` of ``@holders/1,2``. Of a file, the first is
+        empty."""
+        what, _, words = self.path.partition("/")
+        return what, words
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

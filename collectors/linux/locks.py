@@ -16,7 +16,7 @@ from collectors.parsing import MOST_LINES, complete_lines, count_or_none, short
 from loadtop.model import FileLock
 
 LOCKS = "/proc/locks"
-_OPEN_FILES = "@files/"
+OPEN_FILES = "@files"
 MOST_PATH = 1024  # characters of a path
 MOST_PROCESSES = 8  # whose open files are looked through for one that is locked
 _KINDS = {"FLOCK": "flock", "POSIX": "posix", "OFDLCK": "ofd"}
@@ -29,13 +29,7 @@ _ROW = re.compile(
 
 def open_files(pids: Iterable[int]) -> Wanted:
     """What to read for the files that these processes have open: an inode and a path a line, made by a transport."""
-    return Wanted(f"{_OPEN_FILES}{','.join(map(str, pids))}")
-
-
-def processes_in(path: str) -> list[str]:
-    """The processes in the path of such a text; none where it is another."""
-    pids = path.removeprefix(_OPEN_FILES).split(",") if path.startswith(_OPEN_FILES) else []
-    return [pid for pid in pids if count_or_none(pid) is not None]
+    return Wanted(f"{OPEN_FILES}/{','.join(map(str, pids))}")
 
 
 def parse_open_files(text: str | Missing) -> Mapping[int, str]:

@@ -37,15 +37,15 @@ COUNTERS = (
     Wanted("/proc/net/sockstat6", _COUNTER_BYTES, lines="^TCP6:"),
 )
 TABLES = (Wanted("/proc/net/tcp", HEAD_BYTES), Wanted("/proc/net/tcp6", HEAD_BYTES))
-_OPEN = "@open"
+OPEN = "@open"
 OPEN_BYTES = 1 << 18  # about 1700 rows: of more connections these are a sample, as the kernel lists them by hash
-OPEN_TABLES = tuple(Wanted(_OPEN + each.path, OPEN_BYTES) for each in TABLES)
+OPEN_TABLES = tuple(Wanted(OPEN + each.path, OPEN_BYTES) for each in TABLES)
 """The same tables without sockets in TIME_WAIT, which no process holds and of which there may be tens of thousands."""
-LISTENING_TABLES = tuple(Wanted(_OPEN + each.path, 1 << 16) for each in TABLES)
+LISTENING_TABLES = tuple(Wanted(OPEN + each.path, 1 << 16) for each in TABLES)
 """The beginnings of those: about 430 sockets that listen."""
 TIME_WAIT = "06"
 UNIX = Wanted("/proc/net/unix")
-_HOLDERS = "@holders/"
+HOLDERS = "@holders"
 _ESTABLISHED, _LISTEN = "01", "0A"
 _LISTENING = 0x10000
 _UNACCEPTED = "02"
@@ -154,18 +154,7 @@ def _endpoint(text: str) -> Endpoint:
 
 def holders(inodes: Iterable[int]) -> Wanted:
     """What to read to learn which processes hold these sockets: a transport tells, as far as it is permitted to."""
-    return Wanted(f"{_HOLDERS}{','.join(map(str, inodes))}")
-
-
-def opened(path: str) -> str:
-    """The file of which such a table is a part; empty where it is no such table."""
-    return next((each.path for each in TABLES if path == _OPEN + each.path), "")
-
-
-def held(path: str) -> list[str]:
-    """The inodes in the path of such a file; none where it is another."""
-    inodes = path.removeprefix(_HOLDERS).split(",") if path.startswith(_HOLDERS) else []
-    return [inode for inode in inodes if count_or_none(inode) is not None]
+    return Wanted(f"{HOLDERS}/{','.join(map(str, inodes))}")
 
 
 def parse_holders(text: str | Missing) -> Mapping[int, frozenset[int]]:

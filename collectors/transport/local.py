@@ -15,11 +15,11 @@ from functools import partial
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.locks import processes_in
+from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISCS
-from collectors.linux.sockets import LISTENERS, held, opened
+from collectors.linux.sockets import HOLDERS, LISTENERS, OPEN
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
@@ -164,16 +164,18 @@ class LocalTransport:
 def text_of(wanted: Wanted, root: str = "", ports: Collection[int] = ()) -> str | Missing:
     """A file, a directory of links, addresses of a name, files that processes have open, or open sockets (first those
     at ``ports``) and who holds them."""
-    if not wanted.path.startswith("@"):
+    what, words = wanted.made_of
+    if not what:
         return file_system.read(wanted, root)
-    if inodes := held(wanted.path):
-        return file_system.holders(inodes, root)
-    if pids := processes_in(wanted.path):
-        return file_system.open_files(pids, root)
-    if table := opened(wanted.path):
+    if what == HOLDERS and words:
+        return file_system.holders(words.split(","), root)
+    if what == OPEN_FILES and words:
+        return file_system.open_files(words.split(","), root)
+    if what == OPEN:
         with contextlib.suppress(OSError):
             if not root:
-                return sock_diag.open_sockets(table, wanted.limit, ports)
-        return file_system.open_sockets(table, wanted.limit, root)
-    name = host_names.name_of(wanted.path)
-    return host_names.resolved_here(name) if name and not root else Missing("not made here")
+                return sock_diag.open_sockets(f"/{words}", wanted.limit, ports)
+        return file_system.open_sockets(f"/{words}", wanted.limit, root)
+    if what == host_names.RESOLVER and not root:
+        return host_names.resolved_here(words)
+    return Missing("not made here")

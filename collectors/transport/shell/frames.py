@@ -13,11 +13,11 @@ from pathlib import Path
 
 from collectors import host_names
 from collectors.errors import TransportError
-from collectors.linux.locks import processes_in
+from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
-from collectors.linux.sockets import LISTENER_BYTES, LISTENERS, TABLES, TIME_WAIT, held, opened
+from collectors.linux.sockets import HOLDERS, LISTENER_BYTES, LISTENERS, OPEN, TABLES, TIME_WAIT
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
@@ -37,7 +37,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 NO_QUEUES = "accept queues cannot be asked for there"
-_MADE = (QDISCS, CLOCKS, STREAMS.path)  # texts that are made there
+_LISTS = {HOLDERS: "o", OPEN_FILES: "x"}  # orders
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _FAMILIES = dict(zip((wanted.path for wanted in TABLES), (2, 10), strict=True))  # Linux's AF_INET, AF_INET6
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
@@ -126,8 +126,8 @@ class Kept:
 
 class _Sorted:
     """The files of a request, by how they are asked for: ``plain`` ones by name, those of which some lines are wanted,
-    those that must be regular, directories of links, names to resolve, tables of sockets, who holds sockets,
-    files that processes have open, and queueing disciplines. What cannot be named to a shell is in none."""
+    those that must be regular, directories of links, names to resolve, tables of sockets, and texts that are made
+    there, those in ``listed`` with their order. What cannot be named to a shell is in none."""
 
     def __init__(self, files: tuple[Wanted, ...] = ()) -> None:
         named = [wanted for wanted in files if _PATH.fullmatch(wanted.path)]
@@ -137,14 +137,18 @@ class _Sorted:
         self.regular = [wanted for wanted in readable if wanted.regular]
         self.filtered = [wanted for wanted in readable if wanted.lines]
         self.directories = [wanted.path for wanted in named if wanted.path.endswith("/")]
-        self.names = [name for wanted in files if _NAME.fullmatch(name := host_names.name_of(wanted.path))]
         self.tables = [wanted for wanted in files if wanted.path in _TABLES]
-        self.held = {wanted.path: inodes for wanted in files if (inodes := held(wanted.path))}
-        self.open_files = {wanted.path: found for wanted in files if (found := processes_in(wanted.path))}
-        self.clocks = any(wanted.path == CLOCKS for wanted in files)
-        self.opened = {wanted: table for wanted in files if (table := opened(wanted.path))}
-        self.disciplines = any(wanted.path == QDISCS for wanted in files)
-        self.streams = any(wanted.path == STREAMS.path for wanted in files)
+        made = [(wanted, *wanted.made_of) for wanted in files]
+        self.names = [words for _, what, words in made if what == host_names.RESOLVER and _NAME.fullmatch(words)]
+        self.listed = {
+            wanted.path: f"{_LISTS[what]} {words.replace(',', ' ')}"
+            for wanted, what, words in made
+            if what in _LISTS and words
+        }
+        self.opened = {wanted: f"/{words}" for wanted, what, words in made if what == OPEN}
+        self.clocks, self.disciplines, self.streams = (
+            any(what == each for _, what, _ in made) for each in (CLOCKS, QDISCS, STREAMS.path)
+        )
 
 
 class Orders:
@@ -181,10 +185,8 @@ class Orders:
         lines += (f"m {mark}d {directory}\nd {directory}" for directory in asked.directories)
         if asked.names:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
-        for path, inodes in asked.held.items():
-            lines += [f"m {mark}d {path}", f"o {' '.join(inodes)}"]
-        for path, holding in asked.open_files.items():
-            lines += [f"m {mark}d {path}", f"x {' '.join(holding)}"]
+        for path, order in asked.listed.items():
+            lines += [f"m {mark}d {path}", order]
         ports = ",".join(map(str, sorted(request.ports))) or "-"
         lines += self._open_sockets(mark, queues, ports)
         if asked.disciplines:
@@ -280,9 +282,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
             text = text.lstrip("\n")[:LISTENER_BYTES]
             found[LISTENERS] = text if not text or text.startswith("LISTEN ") else Missing(NO_QUEUES)
         elif kind == "d":
-            found[name] = (
-                text if name in _MADE or held(name) or opened(name) or processes_in(name) else _links(text, name)
-            )
+            found[name] = _links(text, name) if name.endswith("/") else text
         elif kind == "r":
             found.update(parse_resolved(text))
     if request.processes:

@@ -170,9 +170,7 @@ def test_processes_that_have_a_file_locked_and_their_open_files() -> None:
     assert locks.processes_at(LOCKS, "fe:00", 9977858) == (26171, 26172, 26173, 4711)
     assert locks.processes_at(LOCKS.replace("4711", "0"), "fe:00", 9977858) == (26171, 26172, 26173)
     assert (locks.processes_at(LOCKS, "fe:01", 9977858), locks.processes_at(LOCKS, "fe:00", 77)) == ((), (26171,))
-    assert locks.processes_in(locks.open_files([7, 8]).path) == ["7", "8"]
-    assert locks.processes_in("@files/7,x,-1") == ["7"]
-    assert locks.processes_in("7,8") == []
+    assert locks.open_files([7, 8]).made_of == ("@files", "7,8")
 
 
 @pytest.mark.parametrize("row", ["", "what is this\n", "2: DELEG ACTIVE READ 5 fe:00:1 0 EOF\n"])
