@@ -127,6 +127,15 @@ async def test_profiles_from_before_a_jump_are_shown(path: Path, appearance: App
         )
 
 
+async def test_no_report_is_promised(path: Path, appearance: Appearance, screen_text: Screenshot) -> None:
+    async with replayed(path, appearance) as (app, press):
+        await press("end")
+        app.reader.receive(moments("done")[-1])
+        await press()
+        title = next(line for line in screen_text(app) if "DONE" in line)
+        assert "press q" not in title
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [("95", 95.0), ("1:30", 90.0), ("1:02:03", 3723.0), ("50%", 100.0), (" 25 % ", 50.0), ("1:", None), ("x", None)],

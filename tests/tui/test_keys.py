@@ -4,6 +4,7 @@ import signal
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from textual import events
@@ -124,6 +125,14 @@ async def test_one_host_says_how_to_add_more(feed_of: FeedOf, appearance: Appear
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("h")
         assert "--host" in screen_text(app)[-1]
+
+
+async def test_a_message_ends_behind_a_page_too(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+    async with running(feed_of("headroom"), appearance) as (app, pilot):
+        await pilot.press("h", "e")
+        cast("Any", app)._end_message()
+        await pilot.press("q")
+        assert screen_text(app)[-1].startswith(" q quit")
 
 
 async def test_pause_holds_the_picture_and_data_continues(appearance: Appearance, screen_text: Text) -> None:

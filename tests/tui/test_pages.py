@@ -32,8 +32,9 @@ from tui.drawing.line import Role, length
 from tui.screens.cockpit import CockpitScreen
 from tui.screens.comparison import ComparisonPage
 from tui.screens.profile import ProfileScreen
-from tui.screens.series import ExperimentScreen, TuneScreen, table
+from tui.screens.series import ExperimentScreen, StepsScreen, TuneScreen, table
 from tui.screens.sessions import Chosen, SessionsPage
+from tui.state.view import History, View
 
 URL = "http://web1/"
 FOUND = [Recording(Path(f"/state/{i}.loadtop"), float(i), 10.0, "http://web1/", "cpu") for i in range(40)]
@@ -259,7 +260,12 @@ async def test_a_machine_that_is_only_watched_has_no_steps(
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.press("t")
-        assert "No steps: " in screen_text(app)[1]
+        assert "Watching only: no load is generated." in screen_text(app)[1]
+
+
+def test_the_table_of_steps_before_the_first_figures(appearance: Appearance) -> None:
+    text = StepsScreen(appearance, View(URL, "", 1.0, History()), Sweep).text(76)
+    assert [text_of(line) for line in text] == [f"{URL}  starting", "", "A step appears after 5 intervals."]
 
 
 @given(st.integers(56, 236), st.sampled_from(LANGUAGES))

@@ -16,10 +16,11 @@ from tests.tui.scenes import BUSY, HEADROOM, Story
 from tests.tui.stage import Stage, columns_end_together, speaking, text_of
 from tests.tui.stories import view_after, view_of, with_load
 from tui.drawing.appearance import UNICODE, Appearance, Glyphs
-from tui.drawing.line import length
+from tui.drawing.line import Span, length
 from tui.drawing.verdicts import sentence
 from tui.panels.apache import ApachePanel, counted, legend, slots
 from tui.panels.haproxy import HaproxyPanel
+from tui.panels.header import compose
 from tui.panels.load import LoadPanel, WorkersPanel
 from tui.panels.machine import MemoryPanel
 from tui.panels.php_fpm import FpmPanel
@@ -57,6 +58,16 @@ def test_waits_for_a_processor_have_a_column_where_no_name_is_cut_for_it(appeara
     end = head.index("wait%") + 5
     assert {row[:end].split()[-1] for row in rows if "apache2" in row} == {"0", "3", "6", "9"}
     assert {row[:end].split()[-1] for row in rows if "mariadbd" in row} == {"-"}
+
+
+@pytest.mark.parametrize("column", ORDERS)
+@pytest.mark.parametrize("cells", [37, 63, 76])
+def test_names_of_processes_are_whole_whatever_orders_them(appearance: Appearance, cells: int, column: str) -> None:
+    panel = ProcessPanel(appearance)
+    panel.order_by(column)
+    head, *rows = map(text_of, panel.content(view_of("swap"), cells, 60))
+    assert column in head
+    assert max(length([Span(row.rstrip())]) for row in rows if "apache2" in row) <= cells
 
 
 @pytest.mark.parametrize("column", ORDERS)
@@ -171,6 +182,8 @@ def test_the_last_screen_names_each_limit_with_its_load(appearance: Appearance) 
     first, *_, last = [text_of(line) for line in VerdictPanel(appearance).content(view, 76, 5)]
     assert first == "CPU is the limit on web1 at 20 connections for 8 s"
     assert last == "CPU on web1 at 20 connections, for 8 s; none at 8 connections"
+    *_, before, last = [text_of(line) for line in VerdictPanel(appearance).content(view, 40, 3)]
+    assert (before, last) == ("CPU on web1 at 20 connections, for 8 s", "none at 8 connections")
 
 
 def test_who_blocks_whom_is_told_in_the_readers_language() -> None:
@@ -279,14 +292,23 @@ def test_workers_in_trouble_come_first_where_not_all_have_room(stage_with: Stage
 
 
 def test_each_mark_is_seen_also_behind_the_title(stage_with: StageWith) -> None:
-    """Marks on the time line where it has no row for notes."""
+    """Marks on the time line, without and with a row for notes."""
     story = Story(seconds=600.0)
     snapshots = story.play(HEADROOM, 4) + story.play(replace(HEADROOM, marks=("early",))) + story.play(HEADROOM, 220)
     snapshots += story.play(replace(HEADROOM, marks=("late",))) + story.play(HEADROOM, 2)
-    ceiling, _, axis = stage_with(UNICODE).show(view_after(snapshots), (80, 24)).lines[-4:-1]
-    assert "time 1 letter = 10 s" in ceiling
-    assert (ceiling.index(UNICODE.down), axis.index(UNICODE.up)) == (24, 2)
-    assert (ceiling.count(UNICODE.down), axis.count(UNICODE.up)) == (1, 1)
+    for size in ((80, 24), (120, 40)):
+        lines = stage_with(UNICODE).show(view_after(snapshots), size).lines
+        ceiling, axis = next(line for line in lines if "time 1 letter" in line), lines[-2]
+        assert "time 1 letter = 10 s" in ceiling
+        assert (ceiling.index(UNICODE.down), axis.index(UNICODE.up)) == (24, 2)
+        assert (ceiling.count(UNICODE.down), axis.count(UNICODE.up)) == (1, 1)
+
+
+@pytest.mark.parametrize("title", ["watching", "ab -n 9 http://web1/"])
+def test_the_first_line_says_once_that_there_is_no_load(title: str) -> None:
+    text = text_of(compose(replace(view_of("watching"), title=title), 80, UNICODE))
+    assert text.count("watching") == 1
+    assert "00:" in text
 
 
 @given(st.sampled_from(["bare", "no-apache", "stale", "headroom"]), st.integers(26, 120), st.integers(4, 30))

@@ -115,8 +115,8 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
 
     def _end_message(self) -> None:
         self._asked_to_leave = False
-        if self.screen_stack:  # it is empty while the app ends
-            self.live_screen.say("")
+        for screen in self.screen_stack:  # a page may have been opened since; none is left while the app ends
+            cast("LiveScreen", screen).say("")
 
     def _draw_soon(self) -> None:
         """Draw once the terminal has taken what was sent: a slow one gets the newest view, and nothing queues up."""

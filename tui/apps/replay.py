@@ -78,8 +78,9 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         self.player = player
         self.bar = ReplayBar(self.appearance, player)
         self._cockpit.keys = self.bar
+        self._cockpit.verdict.reports = False
         player.restarted = self.reader.restart
-        player.held = self.reader.freeze
+        player.hold_screen = self.reader.freeze
         player.changed = self._draw_soon
 
     def _draw(self) -> None:

@@ -66,7 +66,7 @@ def _progress(view: View) -> Line:
     load = view.load
     if load is None:
         word = tr("starting") if view.phase is Phase.STARTING else tr("watching")
-        return (*state, Span(f"{word} {clock(at)}"))
+        return (*state, Span(clock(at) if word == view.title else f"{word} {clock(at)}"))
     return (*state, Span(_model(load), Role.ACCENT), GAP, *_done(load))
 
 

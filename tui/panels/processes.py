@@ -96,7 +96,7 @@ class ProcessPanel(WheelScrolled, Panel):
             return self.words(view.why_nothing("processes"), cells, rows)
         found = ordered([p for p in known if matches(p, self.filter)], self.column, reverse=self.reversed)
         self.first = max(0, min(self.first, len(found) - rows + 1))
-        columns = [column for column in COLUMNS if cells >= column.least or column.name == self.column]
+        columns = shown_columns(cells, self.column)
         shown = [self._row(process, columns) for process in found[self.first : self.first + rows - 1]]
         return [self._head(columns), *shown, *([] if found else self.words(tr("No process matches."), cells, 1))]
 
@@ -142,6 +142,12 @@ class ProcessPanel(WheelScrolled, Panel):
             "name": (Span(f" {safe(process.name)}"),),
         }
         return tuple(span for column in columns for span in drawn[column.name])
+
+
+def shown_columns(cells: int, ordered_by: str) -> list[Column]:
+    """The columns that have room, and the one that orders. If that has none, others make room, not the names."""
+    room = cells - sum(column.cells for column in COLUMNS if column.name == ordered_by and cells < column.least)
+    return [column for column in COLUMNS if room >= column.least or column.name == ordered_by]
 
 
 def matches(rates: ProcessRates, text: str) -> bool:

@@ -118,13 +118,12 @@ class TimePanel(Panel):
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
-        """The axis in the lower frame line. Without a row for notes, marks are in the upper one or on the axis."""
+        """The axis in the lower frame line. Marks are in the upper one, or on the axis below title and tag."""
         cells = len(ceiling) - 4
         per_cell = _per_cell(view, cells)
         tag = self.tag(view)
         free = range(length(self.title(view)) + 2, cells - (length(tag) + 2 if tag else 0))
-        noted = not (self.placement and self.placement.inner[1] == 1)
-        marks = set[int]() if noted else {int(at / per_cell) for at, _ in view.history.marks}
+        marks = {int(at / per_cell) for at, _ in view.history.marks}
         above = list(ceiling)
         for place in marks.intersection(free):
             above[2 + place] = self.glyphs.down

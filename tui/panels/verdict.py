@@ -50,6 +50,9 @@ class _State(NamedTuple):
 class VerdictPanel(Panel):
     KEY = "verdict"
 
+    reports = True
+    """Whether a report follows the cockpit."""
+
     def title(self, view: View) -> Line:
         state = self._state(view)
         glyph = {Role.GOOD: self.glyphs.fine, Role.BAD: self.glyphs.limit}.get(state.role, self.glyphs.unsure)
@@ -91,7 +94,7 @@ class VerdictPanel(Panel):
             words = message_text(load.message) or tr("the load generator gave no reason")
             return _State(Role.BAD, tr("LOAD FAILED"), tr("no verdict"), words=Span(words))
         if _over(view):
-            return _State(Role.GOOD, tr("DONE"), tr("press q for the report"))
+            return _State(Role.GOOD, tr("DONE"), tr("press q for the report") if self.reports else "")
         if verdict is None:
             return _State(Role.WARN, tr("STARTING"), words=Span(tr("Waiting for the first figures."), Role.DIM))
         if verdict.bottleneck == NONE and (stale := _stale(view)):
@@ -164,8 +167,9 @@ class VerdictPanel(Panel):
             under = line(*head, at_load(main))
             head = fitting(cells, line(*under, f" {time}"), under, head)
         parts = [line(rendered(limit, safe)) for limit in limits_in_words(held)]
-        limits = flow(parts, (Span("; ", Role.DIM),), cells, max(1, rows - 2))
-        return [head, *self._flow(main.finding, view, cells, max(1, rows - 1 - len(limits))), *limits][:rows]
+        limits = flow(parts, (Span("; ", Role.DIM),), cells, max(1, rows - 1))
+        room = rows - 1 - len(limits)
+        return [head, *(self._flow(main.finding, view, cells, room) if room > 0 else ()), *limits][:rows]
 
 
 def _where(item: Evidence, verdict: Finding, view: View) -> str:

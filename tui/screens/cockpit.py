@@ -14,6 +14,7 @@ from tui.drawing.line import Role, Span, length
 from tui.panels.header import Caption, CaptionLine, Header
 from tui.panels.processes import ProcessPanel
 from tui.panels.registry import PANELS, SERVERS
+from tui.panels.verdict import VerdictPanel
 from tui.state.view import View
 from tui.widgets.keybar import KeyBar
 from tui.widgets.lines import LiveScreen
@@ -61,6 +62,7 @@ class CockpitScreen(LiveScreen, inherit_bindings=False):
         self.keys = KeyBar(appearance)
         self.panels: dict[str, Panel] = {panel.KEY: panel(appearance) for panel in PANELS}
         self.processes = cast("ProcessPanel", self.panels["processes"])
+        self.verdict = cast("VerdictPanel", self.panels["verdict"])
         if program is not None and program.terminal is not None:
             from tui.panels.command import CommandPanel
 

@@ -171,10 +171,12 @@ class StepsScreen(TuneScreen):
         if view.load is not None and view.load.rate is not None:
             words = tr("This table shows steps by connections. See the report for steps by rate.")
             return hanging((), words, cells)
-        if view.load is None or view.load.concurrency is None:
+        if view.only_watches:
+            return hanging((), tr("Watching only: no load is generated."), cells)
+        if view.load is not None and view.load.concurrency is None:
             return hanging((), tr("No steps: the number of connections was not fixed."), cells)
         lines = list(super().text(cells))
-        if len(lines) <= HEAD and not view.load.state.ended:
+        if len(lines) <= HEAD and (view.load is None or not view.load.state.ended):
             lines += hanging((), tr("A step appears after {number} intervals.", number=LEAST), cells)
         return lines
 
