@@ -96,8 +96,8 @@ class Pools:
 
     def demands(self, verdict: str) -> Demands:
         def of_host(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-            pools = host.servers(self.name, self.record)
-            pool = pools[0].reading if pools else None
+            pools = [each.reading for each in host.servers(self.name, self.record)]
+            pool = max(pools, key=lambda each: each.full or 0.0, default=None)
             if pool is None or pool.active is None or pool.slots is None:
                 return {}
             used = served(measured, pool.active + 1, alone=alone)  # no worker serves the reading
@@ -146,7 +146,7 @@ class Pools:
                 all=tr("an unknown number of")
                 if not (pool["workers"] and pool["threads"])
                 else pool["workers"] * pool["threads"],
-                queue=mean_figure(pool["listen_queue"]),
+                queue=figure(_queue(pool)),
                 rate=tr("  {rate} requests/s", rate=mean_figure(pool["requests_s"])) if "requests_s" in pool else "",
             )
             for pool in host[self.name]
@@ -155,7 +155,7 @@ class Pools:
     def brief(self, pools: Sequence[ServerRates[P]]) -> str:
         words = ""
         for pool in (each.reading for each in pools):
-            queue = tr(" queue {number}", number=pool.listen_queue) if pool.listen_queue else ""
+            queue = tr(" queue {number}", number=pool.queued) if pool.queued else ""
             words += f" {self.name} {figure(pool.active)}/{figure(pool.slots)}{queue}"
         return words
 
@@ -176,6 +176,13 @@ class Pools:
             )
             for pool in pools
         )
+
+
+def _queue(pool: Json) -> float | None:
+    """The mean of ``queued``: gunicorn's workers have more ``connections`` than are ``active`` in its queue."""
+    parts = [pool["listen_queue"], pool.get("connections"), pool["active"]]
+    waiting, accepted, active = (None if each is None else each["mean"] for each in parts)
+    return waiting if None in (waiting, accepted, active) else waiting + accepted - active
 
 
 def _whole_processes(pool: WorkerPool, workers: int) -> int:

@@ -140,6 +140,8 @@ def test_what_the_forecast_reckons_with(machine: Any, frame_of: Callable[..., Fr
     assert demands(machine, frame_of, STATUS) == {VERDICT: Use(3.0, 16)}
     assert demands(machine, frame_of, replace(STATUS, proxies=True)) == {VERDICT: Use(6.0, 16)}
     assert demands(machine, frame_of, replace(STATUS, worker_connections=None)) == {}
+    busier = replace(STATUS, url="http://y/", writing=13)
+    assert demands(machine, frame_of, STATUS, busier) == {VERDICT: Use(12.0, 16)}
     assert demands(machine, frame_of) == {}
 
 
@@ -165,6 +167,14 @@ def test_the_summary(seen: Run) -> None:
 def test_the_report_and_the_line_per_interval(seen: Run) -> None:
     assert "  nginx    active 12 of 16  waiting 6  90 requests/s  dropped 10/s" in seen.report()
     assert " nginx 13 conn" in line(seen.see(nginx=(replace(STATUS, active=13),)))
+
+
+def test_each_server_has_its_own_dropped_connections(watch: Run) -> None:
+    other = replace(STATUS, url="http://y/")
+    watch.see(nginx=(STATUS, other))
+    watch.see(nginx=(replace(STATUS, accepts=140, handled=130), replace(other, accepts=150, handled=150)))
+    dropped = [row.partition("dropped ")[2] for row in watch.report().splitlines() if row.startswith("  nginx ")]
+    assert dropped == ["10/s", "0/s"]
 
 
 def test_the_report_without_limits(watch: Run) -> None:

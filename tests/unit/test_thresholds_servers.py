@@ -187,6 +187,10 @@ class TestApache:
         found = APACHE.demands(measured(view), view, True)
         assert dict(found) == ({} if used is None else {"apache-workers": Use(used, 20)})
 
+    def test_the_fullest_server_is_predicted(self) -> None:
+        view = serving(page("W" * 3 + "_" * 9), page("W" * 8 + "_" * 8), page("_W"), kind=APACHE)
+        assert dict(APACHE.demands(measured(view), view, True)) == {"apache-workers": Use(7.0, 16)}
+
 
 def fpm(active: int | None, waiting: int | None = 0, most: int | None = 20, **changes: Any) -> FpmPool:
     idle = None if active is None or most is None else most - active
@@ -253,6 +257,9 @@ class TestPhpFpm:
     def test_its_children_are_predicted(self, pool: FpmPool, used: float | None) -> None:
         view = serving(pool, kind=PHP_FPM)
         expected = {} if used is None else {"fpm-workers": Use(used, 20)}
+        assert dict(PHP_FPM.demands(measured(view), view, True)) == expected
+        view = serving(fpm(1), pool, fpm(None), kind=PHP_FPM)
+        expected = {"fpm-workers": Use(used or 0.0, 20)}
         assert dict(PHP_FPM.demands(measured(view), view, True)) == expected
 
     def test_the_pool_with_the_longest_queue_counts_and_then_the_fullest(self) -> None:

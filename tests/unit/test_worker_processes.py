@@ -8,11 +8,15 @@ import pytest
 from loadtop.diagnosis.forecast import Use
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.rates.records import ServerRates
+from loadtop.servers.gunicorn.kind import GUNICORN
+from loadtop.servers.gunicorn.record import GunicornPool
 from loadtop.servers.uwsgi.kind import UWSGI, UWSGI_WORKERS
 from loadtop.servers.uwsgi.record import UwsgiStatus
+from tests.unit.course import Run
 from tests.unit.interval import advice, host, measured, of_host, states, value
 
 POOL = UwsgiStatus("/run/app.sock", 10, 2, 20, 5, "127.0.0.1:9191", "2.0.21", 0, 0, 900, 3)
+OVERFULL = GunicornPool("127.0.0.1:8000", 2, 1, 2, 4, "sync", 10)
 RATES: dict[str, float | None] = {"requests": 90.0, "exceptions": 0.5}
 
 
@@ -79,17 +83,30 @@ def test_without_figures_nothing_is_said(changes: dict[str, Any]) -> None:
 def test_its_workers_are_predicted() -> None:
     view = host(servers={"uwsgi": (ServerRates(replace(POOL, active=6), RATES),)})
     assert dict(UWSGI.demands(measured(view), view, True)) == {"uwsgi-workers": Use(6, 20)}
+    pools = tuple(ServerRates(replace(POOL, active=active, workers=4), RATES) for active in (1, 7, 2))
+    view = host(servers={"uwsgi": pools})
+    assert dict(UWSGI.demands(measured(view), view, True)) == {"uwsgi-workers": Use(7, 8)}
 
 
 def test_in_words() -> None:
     assert UWSGI.brief([ServerRates(POOL, RATES)]) == " uwsgi 20/20 queue 5"
     assert UWSGI.brief([ServerRates(UwsgiStatus(), {})]) == " uwsgi -/-"
+    assert GUNICORN.brief([ServerRates(OVERFULL, {})]) == " gunicorn 2/2 queue 12"
     assert dict(UWSGI.settings((POOL, UwsgiStatus(url="b")))) == {
         "uwsgi 127.0.0.1:9191 workers": "10",
         "uwsgi 127.0.0.1:9191 threads": "2",
     }
     limit = POOL.worker_limit
     assert (limit.setting, limit.group, limit.now) == ("--workers", "uwsgi", 10)
+
+
+def test_the_report_counts_connections_that_wait_in_workers_too(watch: Run) -> None:
+    watch.see(gunicorn=(OVERFULL,))
+    watch.see(gunicorn=(OVERFULL,))
+    watch.see(gunicorn=(replace(OVERFULL, listen_queue=0),))
+    watch.see(gunicorn=(replace(OVERFULL, connections=None, address="b"),))
+    assert "  gunicorn 127.0.0.1:8000  active 2 of 2 workers  queue 10\n" in watch.report()
+    assert "  gunicorn b  active 2 of 2 workers  queue 4\n" in watch.report()
 
 
 def test_metrics() -> None:

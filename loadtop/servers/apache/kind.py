@@ -158,10 +158,10 @@ def _first(read: Callable[[ServerRates[ApacheStatus]], float | None]) -> Callabl
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-    pages = host.servers(NAME, ApacheStatus)
-    if not pages or pages[0].reading.keepalive > KEEPALIVE_SHARE * pages[0].reading.capacity:
+    pages = [each.reading for each in host.servers(NAME, ApacheStatus)]
+    page = max(pages, key=lambda page: page.full, default=None)
+    if page is None or page.keepalive > KEEPALIVE_SHARE * page.capacity:
         return {}
-    page = pages[0].reading
     demands = {APACHE_WORKERS.name: Use(served(measured, page.busy, alone=alone), page.capacity)}
     room = worker_room(host, GROUP) if page.mpm == "prefork" else None
     if room is not None and room.workers < page.capacity:

@@ -6,7 +6,7 @@ from functools import partial
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.diagnosis.waiting import backs_up
-from loadtop.i18n import Message, mean_figure, plain, plural, sentences, tr
+from loadtop.i18n import Message, figure, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Role
 from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
@@ -106,8 +106,8 @@ def _dropped(host: HostView) -> float | None:
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-    servers = host.servers(NAME, NginxStatus)
-    status = servers[0].reading if servers else None
+    servers = [each.reading for each in host.servers(NAME, NginxStatus)]
+    status = max(servers, key=lambda each: each.full or 0.0, default=None)
     if status is None or status.capacity is None:
         return {}
     used = status.per_request * served(measured, status.writing, alone=alone)
@@ -131,10 +131,15 @@ def _rows(host: Json) -> list[str]:
             limit=_limit(each),
             waiting=mean_figure(each["waiting"]),
             rate=mean_figure(each["requests_s"]),
-            dropped=mean_figure(host["totals"][NAME]["dropped_s"]),
+            dropped=figure(_lost(each)),
         )
         for each in host[NAME]
     ]
+
+
+def _lost(server: Json) -> float | None:
+    accepts, handled = server["accepts_s"], server["handled_s"]
+    return None if accepts is None or handled is None else max(0.0, accepts["mean"] - handled["mean"])
 
 
 def _limit(server: Json) -> str:

@@ -111,8 +111,8 @@ FPM_WORKERS = Verdict(
 
 
 def _demands(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-    pools = host.servers(NAME, FpmPool)
-    pool = pools[0].reading if pools else None
+    pools = [each.reading for each in host.servers(NAME, FpmPool)]
+    pool = max(pools, key=lambda each: each.full or 0.0, default=None)
     if pool is None or pool.active is None or pool.most_children is None:
         return {}
     return {FPM_WORKERS.name: Use(served(measured, pool.active, alone=alone), pool.most_children)}
