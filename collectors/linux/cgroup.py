@@ -20,7 +20,6 @@ from loadtop.model import Cause, CgroupLimits
 MOUNTS = "/proc/self/mountinfo"
 PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
 UNLIMITED_BYTES = 1 << 62  # version 1 prints the largest multiple of a page for "no limit"; nothing real comes near
-MOUNTS_EVERY = 60  # samples after which the mounts are read again: hierarchies hardly ever come and go
 
 _CPU = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat"), 2: ("cpu.max", "cpu.stat")}
 _MEMORY = {
@@ -132,12 +131,12 @@ def tightest_memory(reading: Reading, place: Place) -> tuple[float, str]:
 
 
 class CgroupCollector:
-    """The group of one process over time. Each sample determines which files the next one reads."""
+    """The group of one process over time. Each sample determines which files the next one reads. The mounts are taken
+    from each reading that contains :data:`MOUNTS`."""
 
     def __init__(self) -> None:
         self._membership: Wanted | None = None
-        self._mounts: tuple[Mount, ...] | None = None
-        self._mounts_in = 0
+        self._mounts: tuple[Mount, ...] | Missing = Missing("not read")
         self._located: tuple[str, tuple[Mount, ...]] | None = None
         self._place: Place | None = None
         self._files: tuple[Wanted, ...] = ()
@@ -148,13 +147,13 @@ class CgroupCollector:
         if membership != self._membership:
             self._membership, self._located = membership, None
             self._place, self._files = None, ()
-        if membership is None:
-            return ()
-        mounts = (Wanted(MOUNTS),) if self._mounts_in <= 0 else ()
-        return (membership, *mounts, *self._files)
+        return () if membership is None else (membership, *self._files)
 
     def collect(self, reading: Reading) -> CgroupLimits:
         """The limits of the group; raises :class:`AbsentError` with the reason where there is none (yet)."""
+        mountinfo = reading.files.get(MOUNTS)
+        if mountinfo is not None:
+            self._mounts = mountinfo if isinstance(mountinfo, Missing) else parse_mounts(mountinfo)
         if self._membership is None:
             raise AbsentError("no web server found", cause=Cause.NOTHING)
         place = self._place
@@ -170,13 +169,8 @@ class CgroupCollector:
 
     def _locate(self, reading: Reading, membership: Wanted) -> None:
         """Locate the files for the next sample. Mounts and groups rarely change."""
-        self._mounts_in -= 1
-        mountinfo = reading.files.get(MOUNTS)
-        if isinstance(mountinfo, str):
-            self._mounts = parse_mounts(mountinfo)
-            self._mounts_in = MOUNTS_EVERY
-        if self._mounts is None:
-            raise AbsentError((mountinfo if isinstance(mountinfo, Missing) else Missing("not read")).at(MOUNTS))
+        if isinstance(self._mounts, Missing):
+            raise AbsentError(self._mounts.at(MOUNTS))
         text = reading.text(membership.path)
         if (text, self._mounts) == self._located:
             return

@@ -34,9 +34,8 @@ _ALWAYS = (  # the files of every sample
     Wanted(sockets.LISTENERS, sockets.LISTENER_BYTES),
 )
 
-SLOW_EVERY = (
-    30  # samples after which whole disks and speeds of lines and cores are read again; also when a new device shows
-)
+SLOW_EVERY = 30
+"""Samples after which disks, mounts, and speeds of interfaces and cores are read again; also when a device appears."""
 
 
 class LinuxMachine:

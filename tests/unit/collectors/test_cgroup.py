@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from collectors.errors import ParseError
 from collectors.linux import cgroup
-from collectors.linux.cgroup import MOUNTS_EVERY, Mount, locate, parse_membership, parse_mounts
-from collectors.linux.machine import LinuxMachine
+from collectors.linux.cgroup import Mount, locate, parse_membership, parse_mounts
+from collectors.linux.machine import SLOW_EVERY, LinuxMachine
 from collectors.machine import Reading
 from collectors.servers import KINDS
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
@@ -170,6 +170,8 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     await machine.sample()
     assert reason(await machine.sample()) == "/proc/self/mountinfo: no such file"
     transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+    for _ in range(SLOW_EVERY):
+        await machine.sample()
     assert reason(await machine.sample()) == "/proc/10/cgroup: no such file"
     transport.files["/proc/10/cgroup"] = "0::/web\n"
     assert reason(await machine.sample()) == "not read yet"
@@ -181,7 +183,7 @@ async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
     assert known((await machine.sample()).cgroup).path == "/other"
     transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /mnt rw - cgroup2 cgroup2 rw\n"
     transport.files["/mnt/other/cpu.max"] = "10000 100000\n"
-    for _ in range(MOUNTS_EVERY + 1):
+    for _ in range(SLOW_EVERY + 1):
         await machine.sample()
     group = known((await machine.sample()).cgroup)
     assert (group.path, group.cpu_quota_us) == ("/other", 10000)
