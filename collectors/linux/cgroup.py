@@ -41,8 +41,8 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a group's files are: its directory for each resource and those of its ancestors, the group's own first."""
+class GroupDirectories:
+    """The directories of a group for each resource, followed by those of its ancestors."""
 
     path: str
     version: int
@@ -85,7 +85,7 @@ def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
     return tuple(found)
 
 
-def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> Place | None:
+def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> GroupDirectories | None:
     """Where the files of a group are; ``None`` where its hierarchy is not mounted, or only a part that it is not in."""
     found: dict[str, tuple[str, ...]] = {}
     for mount in mounts:
@@ -94,13 +94,13 @@ def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> Place | None:
     unified, cpu, memory = (found.get(name, ()) for name in ("", "cpu", "memory"))
     pressure = unified[0] if unified else None
     if cpu or memory:
-        return Place(groups.get("memory") or groups["cpu"], 1, cpu, memory, pressure)
-    return Place(groups[""], 2, unified, unified, pressure) if unified else None
+        return GroupDirectories(groups.get("memory") or groups["cpu"], 1, cpu, memory, pressure)
+    return GroupDirectories(groups[""], 2, unified, unified, pressure) if unified else None
 
 
-def read_limits(reading: Reading, place: Place) -> CgroupLimits:
-    """The limits that hold for a group, from the files of :meth:`Place.files`. Whatever is missing is ``None``. Of
-    equal limits, the group's own counts: its directory comes first."""
+def read_limits(reading: Reading, place: GroupDirectories) -> CgroupLimits:
+    """Return the limits that hold for a group, from a reading with its :meth:`GroupDirectories.files`; ``None`` for
+    missing values. Of equal limits, the group's own counts: its directory comes first."""
     quotas = ((*_quota(reading, directory, place.version), directory) for directory in place.cpu)
     _, quota, period, cpu_directory = min(quotas, key=itemgetter(0), default=(math.inf, None, None, ""))
     stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT)
@@ -123,7 +123,7 @@ def read_limits(reading: Reading, place: Place) -> CgroupLimits:
     )
 
 
-def tightest_memory(reading: Reading, place: Place) -> tuple[float, str]:
+def tightest_memory(reading: Reading, place: GroupDirectories) -> tuple[float, str]:
     """The tightest memory limit of a group and its ancestors in bytes, infinite where there is none, and the directory
     of the group that has it."""
     limits = ((_memory_limit(reading, directory, place.version), directory) for directory in place.memory)
@@ -138,7 +138,7 @@ class CgroupCollector:
         self._membership: Wanted | None = None
         self._mounts: tuple[Mount, ...] | Missing = Missing("not read")
         self._located: tuple[str, tuple[Mount, ...]] | None = None
-        self._place: Place | None = None
+        self._place: GroupDirectories | None = None
         self._files: tuple[Wanted, ...] = ()
 
     def files(self, servers: tuple[int, ...]) -> tuple[Wanted, ...]:

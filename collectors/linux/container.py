@@ -11,7 +11,7 @@ from collectors.errors import ParseError
 from collectors.linux.cgroup import (
     MOUNTS,
     UNLIMITED_BYTES,
-    Place,
+    GroupDirectories,
     locate,
     number,
     parse_membership,
@@ -49,7 +49,7 @@ class Container:
     after that, and with every sample as long as it has a limit."""
 
     def __init__(self) -> None:
-        self._place: Place | None = None
+        self._place: GroupDirectories | None = None
         self._unread = False
         self.limited = False
         self._directory = ""  # of the group that sets the limit of memory

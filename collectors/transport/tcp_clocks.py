@@ -38,7 +38,7 @@ ACKNOWLEDGED_WITHIN_MS = 500
 """How late a peer may acknowledge a question: Linux delays that for 40 to 200 ms (TCP_DELACK_MIN and TCP_DELACK_MAX),
 and the way takes time. Later acknowledgements are those of keep-alive probes, which begin after a second or more."""
 
-Place = tuple[bytes, int]  # packed address and port
+PackedAddress = tuple[bytes, int]  # and port
 
 
 @dataclass(slots=True)
@@ -46,15 +46,17 @@ class TcpSums:
     """Adds up what is seen on connections in each reading."""
 
     readings: int = 0
-    _asked: defaultdict[tuple[Place, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
-    _accepted: set[tuple[Place, int]] = field(default_factory=set[tuple[Place, int]])
-    _segments: dict[tuple[Place, Place], int] = field(default_factory=dict[tuple[Place, Place], int])
+    _asked: defaultdict[tuple[PackedAddress, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
+    _accepted: set[tuple[PackedAddress, int]] = field(default_factory=set[tuple[PackedAddress, int]])
+    _segments: dict[tuple[PackedAddress, PackedAddress], int] = field(
+        default_factory=dict[tuple[PackedAddress, PackedAddress], int]
+    )
 
-    def add(self, found: Sequence[sock_diag.Connection], accepted: set[tuple[Place, int]]) -> None:
+    def add(self, found: Sequence[sock_diag.Connection], accepted: set[tuple[PackedAddress, int]]) -> None:
         """Add a reading: the connections that were opened here, and where which users have accepted others."""
         self.readings += 1
         self._make_room(found)
-        segments: dict[tuple[Place, Place], int] = {}
+        segments: dict[tuple[PackedAddress, PackedAddress], int] = {}
         for each in found:
             own, place = (each.address, each.port), (each.remote_address, each.remote_port)
             if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
@@ -117,7 +119,7 @@ class TcpClocks:
 
     def read(self) -> None:
         """Take one reading."""
-        accepted: set[tuple[Place, int]] = set()
+        accepted: set[tuple[PackedAddress, int]] = set()
 
         def accept(address: bytes, port: int, user: int) -> None:
             accepted.add(((address, port), user))

@@ -12,7 +12,7 @@ from collectors.errors import ParseError
 from collectors.machine import Missing
 from collectors.parsing import MOST_PORT, complete_lines, count, excerpt
 from collectors.transport.sock_diag import Connection
-from collectors.transport.tcp_clocks import Place, TcpSums
+from collectors.transport.tcp_clocks import PackedAddress, TcpSums
 
 CLOCK_BYTES = 1 << 18
 PER_S = 300  # connections read per second, on average
@@ -48,14 +48,14 @@ class RemoteClocks:
         return self._text if told is None or isinstance(told, str) else told
 
 
-def parse(text: str) -> tuple[int, list[Connection], set[tuple[Place, int]]]:
+def parse(text: str) -> tuple[int, list[Connection], set[tuple[PackedAddress, int]]]:
     """How many connections there are, those that were opened there, and who has accepted others where. Raises
     :class:`ParseError`."""
     first, *rows = [line.split() for line in complete_lines(text.lstrip("\n"))] or [[]]
     if len(first) != 2 or first[0] != "connections":
         raise ParseError(f"clocks of connections: unexpected line {excerpt(' '.join(first))}")
     found: list[Connection] = []
-    accepted: set[tuple[Place, int]] = set()
+    accepted: set[tuple[PackedAddress, int]] = set()
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted.add((_place(words[1]), count(words[2], "user of a socket", _MOST_USER)))
@@ -71,7 +71,7 @@ def _counts(words: Iterable[str]) -> list[int]:
     return [count(word, "clocks of a connection", _MOST_USER) for word in words]
 
 
-def _place(text: str) -> Place:
+def _place(text: str) -> PackedAddress:
     """An address that may name an interface (``127.0.0.1%lo``), and a port."""
     host, _, port = text.rpartition(":")
     try:
