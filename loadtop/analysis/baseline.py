@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadtop.analysis.comparison import CARRIED, WHOLE, Row, Run, judged
+from loadtop.analysis.comparison import CARRIED, WHOLE, MetricRow, Run, judged
 from loadtop.analysis.fail_if import OPERATORS, Beyond, Compared, Comparisons, Condition, overall
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
@@ -76,7 +76,7 @@ class Baseline:
             }
         return found
 
-    def _rows(self, conditions: Sequence[Condition], result: RunResult) -> dict[tuple[str, str], Row]:
+    def _rows(self, conditions: Sequence[Condition], result: RunResult) -> dict[tuple[str, str], MetricRow]:
         """The numbers that the rules are about, judged as in one table of ``loadtop compare``."""
         wanted = dict.fromkeys(
             (host or LOAD, METRICS[condition.metric])
@@ -88,7 +88,7 @@ class Baseline:
         return {(row.of, row.metric.name): row for row in judged(runs, wanted, (WHOLE, WHOLE), PERCENT)}
 
 
-def _compared(condition: Condition, beyond: Beyond, now: float, before: float, row: Row) -> Compared:
+def _compared(condition: Condition, beyond: Beyond, now: float, before: float, row: MetricRow) -> Compared:
     limit, (change,) = beyond.limit(before), row.changes
     rises = condition.operator.startswith(">")
     same_way = change.difference is not None and (change.difference > 0) == rises

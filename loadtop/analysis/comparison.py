@@ -53,8 +53,8 @@ MAIN = frozenset({"rps", "p50", "failed", "non_2xx"})
 """Numbers of the load without which nothing can be concluded; rare slow responses alone leave a conclusion open in any
 short run."""
 
-Stretch = tuple[float, float, int | None]  # from and to in seconds of load, and the step, if any
-WHOLE: Stretch = (-1.0, inf, None)
+Period = tuple[float, float, int | None]  # from and to in seconds of load, and the step, if any
+WHOLE: Period = (-1.0, inf, None)
 
 
 @dataclass(slots=True)
@@ -82,9 +82,9 @@ class Run:
     def duration(self) -> float:
         return self.series.duration
 
-    def sample(self, key: Key, stretch: Stretch) -> Sample | None:
-        """One metric in a stretch of the load; ``None`` where it was not measured."""
-        first, last, step = stretch
+    def sample(self, key: Key, period: Period) -> Sample | None:
+        """One metric in a period of the load; ``None`` where it was not measured."""
+        first, last, step = period
         series = self.series if step is not None or self.beginning is None else self.beginning
         loaded = np.asarray(series.loaded, dtype=np.bool_)
         at, steps = np.asarray(series.at)[loaded] - series.began, np.asarray(series.steps)[loaded]
@@ -98,9 +98,9 @@ class Run:
             wanted &= (steps == step) & np.concatenate(([True], steps[1:] == steps[:-1]))
         return sample(np.asarray(series.of(*key), dtype=float)[loaded][wanted], series.width)
 
-    def limit(self, stretch: Stretch) -> str | None:
-        """The verdict that held longest in a stretch of the load."""
-        first, last, step = stretch
+    def limit(self, period: Period) -> str | None:
+        """The verdict that held longest in a period of the load."""
+        first, last, step = period
         if step is not None:
             order = list(self.series.loads.values()).index(self.series.loads[step])
             steps = self.summary["steps"]
@@ -137,7 +137,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MetricRow:
     """One number in one period: its values in each run, and the changes from the first run."""
 
     of: str
@@ -147,13 +147,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """All numbers of one period, which has a stretch in each run; ``limits`` are the verdicts that held longest in it,
-    ``None`` without any."""
+class PeriodTable:
+    """All numbers of one period or step, which has ``periods`` in the runs. ``limits`` are the verdicts that held
+    longest in it, ``None`` without any."""
 
     title: str
-    stretches: tuple[Stretch, ...]
-    rows: tuple[Row, ...]
+    periods: tuple[Period, ...]
+    rows: tuple[MetricRow, ...]
     limits: tuple[str | None, ...]
 
 
@@ -166,7 +166,7 @@ class Comparison:
     by: By
     percent: float
     settings: tuple[tuple[str, str, tuple[str | None, ...]], ...]
-    tables: tuple[Table, ...]
+    tables: tuple[PeriodTable, ...]
 
     def overall(self, run: int) -> Direction:
         """What the load's numbers say of a run (from 1) against the first: better, worse, no difference; or too short
@@ -188,7 +188,7 @@ class Comparison:
         return "no difference"
 
     @property
-    def judged(self) -> tuple[Table, ...]:
+    def judged(self) -> tuple[PeriodTable, ...]:
         """The tables that the conclusion is drawn from: every step, or the whole time."""
         return self.tables if self.by == "step" else self.tables[:1]
 
@@ -234,14 +234,14 @@ def _common_steps(runs: Sequence[Run]) -> list[str]:
     return [load for load in first if all(load in other for other in others)]
 
 
-def _steps(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Stretch, ...]]]:
+def _steps(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Period, ...]]]:
     """The same load in all runs, in the order of the first."""
     for load in _common_steps(runs):
         numbers = [next(step for step, known in run.series.loads.items() if known == load) for run in runs]
         yield load, tuple((-1.0, inf, number) for number in numbers)
 
 
-def _times(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Stretch, ...]]]:
+def _times(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Period, ...]]]:
     """The time that all have since their load began: as a whole, then in parts."""
     end = common(runs)
     if end <= 0:
@@ -253,19 +253,19 @@ def _times(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[Stretch, ...]]]:
         yield f"{start:.0f} to {stop:.0f} s", ((start if i else -1.0, stop, None),) * len(runs)
 
 
-def _table(runs: Sequence[Run], title: str, stretches: tuple[Stretch, ...], percent: float) -> Table:
-    rows = judged(runs, _metrics(runs), stretches, percent)
-    return Table(title, stretches, rows, tuple(run.limit(each) for run, each in zip(runs, stretches, strict=True)))
+def _table(runs: Sequence[Run], title: str, periods: tuple[Period, ...], percent: float) -> PeriodTable:
+    rows = judged(runs, _metrics(runs), periods, percent)
+    return PeriodTable(title, periods, rows, tuple(run.limit(each) for run, each in zip(runs, periods, strict=True)))
 
 
 def judged(
-    runs: Sequence[Run], metrics: Iterable[tuple[str, AnyMetric]], stretches: Sequence[Stretch], percent: float
-) -> tuple[Row, ...]:
-    """The metrics that were measured in any of these runs, each judged against the first run; ``stretches`` has one for
+    runs: Sequence[Run], metrics: Iterable[tuple[str, AnyMetric]], periods: Sequence[Period], percent: float
+) -> tuple[MetricRow, ...]:
+    """The metrics that were measured in any of these runs, each judged against the first run; ``periods`` has one for
     each run. Their p values are corrected together."""
     found: list[tuple[str, AnyMetric, tuple[Sample | None, ...], float]] = []
     for of, metric in metrics:
-        samples = tuple(run.sample((of, metric.name), each) for run, each in zip(runs, stretches, strict=True))
+        samples = tuple(run.sample((of, metric.name), each) for run, each in zip(runs, periods, strict=True))
         if any(samples):
             least = 0.0 if samples[0] is None else margin(metric, samples[0].mean, percent)
             found.append((of, metric, samples, least))
@@ -277,7 +277,7 @@ def judged(
     corrected = iter(holm(chances))
     level = LEVEL / max(1, sum(p is not None for p in chances))
     return tuple(
-        Row(
+        MetricRow(
             of,
             metric,
             samples,

@@ -114,7 +114,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RuleOutcome:
     """What became of a rule. ``measured`` has the values over the whole test that it is about, by machine (``None``: of
     the load), in the metric's own unit (ms, kB). ``held_s`` is the longest time for which a rule with ``for`` was true.
     ``compared`` has those values of a rule about a baseline that the baseline has as well."""
@@ -153,11 +153,11 @@ class Watchdog:
             self._held[condition.text] = held = self._held[condition.text] + passed if true else 0.0
             self._longest[condition.text] = max(self._longest[condition.text], held)
 
-    def outcomes(self, summary: Json, compared: Comparisons = NOTHING) -> list[Outcome]:
+    def outcomes(self, summary: Json, compared: Comparisons = NOTHING) -> list[RuleOutcome]:
         """What became of each rule, in the order given; ``compared`` is for those about a baseline."""
         return [self._outcome(each, summary, compared.get(each, {})) for each in self._conditions]
 
-    def _outcome(self, condition: Condition, summary: Json, compared: Mapping[str | None, Compared]) -> Outcome:
+    def _outcome(self, condition: Condition, summary: Json, compared: Mapping[str | None, Compared]) -> RuleOutcome:
         measured = overall(condition, summary)
         held_s = self._longest[condition.text]
         if condition.beyond is not None:
@@ -166,7 +166,7 @@ class Watchdog:
             broken = held_s >= condition.hold_s
         else:
             broken = any(map(condition.holds, measured.values()))
-        return Outcome(condition, broken, measured, held_s, compared)
+        return RuleOutcome(condition, broken, measured, held_s, compared)
 
 
 def _now(condition: Condition, snapshot: Snapshot) -> list[float | str | None]:

@@ -28,7 +28,7 @@ from loadtop.recording.marks import MarkPipe
 
 if TYPE_CHECKING:
     from loadtop.analysis.baseline import Baseline
-    from loadtop.analysis.fail_if import Outcome, Watchdog
+    from loadtop.analysis.fail_if import RuleOutcome, Watchdog
     from loadtop.analysis.totals.totals import RunResult, Totals
     from loadtop.engines.command import CommandLoad
     from loadtop.recording.recorder import Recorder
@@ -52,7 +52,7 @@ class LiveTest:
         self._words = safe_words(options, options.words)
         self._recorder: Recorder | None = None
         self._baseline: Baseline | None = None
-        self._outcomes: list[Outcome] = []  # of the rules, once the test is over
+        self._outcomes: list[RuleOutcome] = []  # of the rules, once the test is over
 
     @cached_property
     def totals(self) -> "Totals":

@@ -13,7 +13,7 @@ from loadtop.cli.options.table import Options
 from loadtop.i18n import plain
 
 if TYPE_CHECKING:
-    from loadtop.analysis.fail_if import Outcome
+    from loadtop.analysis.fail_if import RuleOutcome
     from loadtop.analysis.totals.totals import RunResult
     from loadtop.pipeline.snapshot import Snapshot
     from loadtop.reports.export.hdr import HdrLog
@@ -54,7 +54,7 @@ def write_page(result: "RunResult", options: Options, more: "Sequence[Table]" = 
 
 
 def write_junit(
-    result: "RunResult", figures: dict[str, Any], outcomes: "Sequence[Outcome]", error: str, file: Path
+    result: "RunResult", figures: dict[str, Any], outcomes: "Sequence[RuleOutcome]", error: str, file: Path
 ) -> None:
     from loadtop.reports.junit import junit
     from loadtop.reports.text import report

@@ -128,9 +128,9 @@ class Latch:
         )
 
     @property
-    def yields(self) -> bool:
+    def gives_way(self) -> bool:
         """Whether what holds now gives way to every other finding."""
-        return self._newest is not None and self._newest.yields
+        return self._newest is not None and self._newest.gives_way
 
     def _evidence(self, assessment: Assessment) -> tuple[Evidence, ...]:
         """What was measured: of the host, or of the load or the generator, as the metric's name begins."""
@@ -163,7 +163,7 @@ class Diagnoser:
         full = [
             found
             for (name, _), found in now.items()
-            if not found.yields and (found.over or name not in PART_OF_WAITING)
+            if not found.gives_way and (found.over or name not in PART_OF_WAITING)
         ]
         waiting = self._waiting.assess(measured, full)
         if waiting is not None:
@@ -215,8 +215,8 @@ class Diagnoser:
         """Causes first; of the same on several hosts, the target's."""
         host = None if finding.host is None else measured.host(finding.host)
         elsewhere = host is not None and not host.state.is_target
-        yields = self._latches[finding.bottleneck, finding.host].yields
-        return yields, self._rank[finding.bottleneck], elsewhere
+        gives_way = self._latches[finding.bottleneck, finding.host].gives_way
+        return gives_way, self._rank[finding.bottleneck], elsewhere
 
     def _subject(self, measured: Measured, finding: Finding) -> tuple[str, str | None]:
         """The verdict and what it is about: of the hosts that are one machine, as containers are, the first stands for

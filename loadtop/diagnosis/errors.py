@@ -54,7 +54,7 @@ def _assess(measured: Measured) -> Assessment | None:
         advice=sentences(advice, *(verbatim(each) if isinstance(each, str) else each for each in said)),
         confidence=agreement(),
         certain=load is not None and _mostly_wrong(load),
-        yields=not most,
+        gives_way=not most,
     )
 
 

@@ -43,7 +43,7 @@ class Assessment:
     ``over``: above the threshold at which it counts as full. ``held``: still above the lower one at which a finding
     stays. ``confidence`` from 0 to 1 is the share of the signals for this resource that were measured and agree.
     ``certain``: one interval is enough, as the system itself has said so (an error, a limit that cannot be met).
-    ``yields``: whatever else is full comes first, and may be why.
+    ``gives_way``: whatever else is full comes first, and may be why.
     ``advice`` may be a function, which is called only where the advice is shown: making it takes time.
     ``dependency`` and ``lock`` are those of :class:`loadtop.diagnosis.finding.Finding`.
     """
@@ -54,7 +54,7 @@ class Assessment:
     advice: Message | Callable[[], Message]
     confidence: float
     certain: bool = False
-    yields: bool = False
+    gives_way: bool = False
     dependency: Dependency | None = None
     lock: FileLock | None = None
 

@@ -14,7 +14,7 @@ from loadtop.model import Profile
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.monitor import Clock
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
-from loadtop.recording.reader import Session, Verdict
+from loadtop.recording.reader import Session, ShownVerdict
 from loadtop.servers.registry import VERDICT_NAMES
 
 WINDOW = 600
@@ -87,7 +87,7 @@ class Recomputation:
         self._verdicts = [each for each in self._session.verdicts() if each.bottleneck in VERDICT_NAMES]
 
 
-def _since(snapshot: Snapshot, live: Verdict) -> Snapshot:
+def _since(snapshot: Snapshot, live: ShownVerdict) -> Snapshot:
     """Return the snapshot with the beginning of its verdict as it was known live."""
     verdict = snapshot.diagnosis.verdict
     if verdict.since_s <= live.since:
@@ -110,7 +110,7 @@ class SessionPlayer:
         self.playing = True
         self.speed = 1.0
         self.restarted: Restarted = lambda _, __, ___: None
-        self.held: Callable[[bool], None] = lambda _: None
+        self.hold_screen: Callable[[bool], None] = lambda _: None
         """Told True before moments are shown that only lead to another one, and False after that one."""
         self.changed: Callable[[], None] = lambda: None
         self._session = session
@@ -260,14 +260,14 @@ class SessionPlayer:
         first = self._session.index(self._buffer[0].at) if known else max(1, index - WINDOW + 1)
         if index - (self._session.index(self._shown) if onward else first) > NEAR:
             onward = False
-            await self._glance(index)
-        self.held(True)
+            await self._preview(index)
+        self.hold_screen(True)
         if not known:
             self._recomputation = Recomputation(self._session, first)
             self._buffer = []
         if not onward:
             self._place = -1
-            self._forget(self._session.time_of(first))
+            self._announce_past(self._session.time_of(first))
         count = 0
         while self._wanted is None and (self._place < 0 or self._shown < wanted) and self._there_is_more():
             self._advance()
@@ -276,20 +276,20 @@ class SessionPlayer:
                 await asyncio.sleep(0)
         if self._wanted is None:
             self._target = None
-            self.held(False)
+            self.hold_screen(False)
 
-    async def _glance(self, index: int) -> None:
+    async def _preview(self, index: int) -> None:
         """Show the moment itself at once, with the verdict that was shown live; what was before it takes longer."""
-        self.held(False)
-        glance = Recomputation(self._session, max(1, index - 1), alone=True)
+        self.hold_screen(False)
+        preview = Recomputation(self._session, max(1, index - 1), alone=True)
         self.restarted(self._session.time_of(max(1, index - 1)), (), ())
         for _ in range(2):
-            recomputed = glance.next()
+            recomputed = preview.next()
             if recomputed is not None:
                 self._show(recomputed.snapshot)
         await asyncio.sleep(0)
 
-    def _forget(self, start: float) -> None:
+    def _announce_past(self, start: float) -> None:
         """Tell what was before ``start``."""
         changes = [each for each in self._session.verdict_changes() if each[0] < start and each[1] in VERDICT_NAMES]
         ends = [*(change[0] for change in changes[1:]), start][: len(changes)]

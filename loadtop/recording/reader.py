@@ -33,11 +33,11 @@ UNREADABLE = (sqlite3.Error, DamagedError, UnicodeDecodeError, msgspec.MsgspecEr
 
 MAX_EVENT = 1 << 17  # characters of the marks, or the verdict, of one interval
 MAX_NOTES = 20  # pieces of damage that are named
-ROOMS = ("model", "rates", "servers", "diagnosis", "pipeline", "analysis")  # whose code decides what the totals are
+PACKAGES = ("model", "rates", "servers", "diagnosis", "pipeline", "analysis")  # whose code decides what the totals are
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ShownVerdict:
     """The verdict that was shown live from ``frame`` (at ``at`` seconds of the session) on. ``loaded``: load ran."""
 
     frame: int
@@ -157,10 +157,10 @@ class Session(AbstractContextManager["Session"]):
         at = self._at(max(1, min(number, self.count)))
         return at if at < inf else 0.0
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[ShownVerdict]:
         """Return every change of the verdict that was shown live, or of whether load ran."""
         return [
-            Verdict(frame, at, *data)
+            ShownVerdict(frame, at, *data)
             for frame, at, data in self._events("verdict", tuple[str, str | None, float, bool])
         ]
 
@@ -330,7 +330,7 @@ def program() -> str:
     """The version of this program with a checksum of the code that computes totals."""
     package = Path(loadtop.__file__).parent
     total = 0
-    for room in ROOMS:
-        for path in sorted((package / room).rglob("*.py")):
+    for folder in PACKAGES:
+        for path in sorted((package / folder).rglob("*.py")):
             total = zlib.crc32(path.read_bytes(), total)
     return f"{loadtop.__version__} {total:08x}"

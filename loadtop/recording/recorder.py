@@ -18,7 +18,7 @@ from loadtop.recording.container import CreationError, SessionMeta, checksum, cr
 from loadtop.recording.state import signature
 
 QUEUE = 120  # intervals that may wait for the thread, while the disk does not answer; then the newest are dropped
-PATIENCE = 3600  # intervals that are kept while the file cannot be written; they are written as soon as it can be
+MOST_UNWRITTEN = 3600  # intervals that are kept while the file cannot be written; they are written as soon as it can be
 CLOSING_S = 10.0  # how long Recorder.close waits for a disk that does not answer
 
 Row = tuple[object, ...]
@@ -223,7 +223,7 @@ class Recorder:
             return False
         except (OSError, sqlite3.Error) as error:
             missing = f"cannot write to {self.path}: {reason(error)}; {_intervals(writer.waiting)} not recorded"
-            going_on = writer.waiting < PATIENCE and not last
+            going_on = writer.waiting < MOST_UNWRITTEN and not last
             self.problem = f"{missing} yet" if going_on else f"{missing}, the recording has ended"
             return going_on
         self.problem = f"{_intervals(self._dropped)} missing in {self.path}" if self._dropped else ""

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from loadtop.i18n import clock, figure, plain, tr
 from loadtop.model import Profile
 from loadtop.reports.profile import calls, heading
-from loadtop.reports.tables import stretch
+from loadtop.reports.tables import from_to
 
 WIDTH, LEFT, RIGHT = 1000.0, 62.0, 992.0
 HIGH, TOP, BOTTOM = 150.0, 8.0, 130.0  # of a chart in units of its own; the page scales it
@@ -22,10 +22,10 @@ _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class Curve:
     """A curve in a chart: what it is called in the data, its title, unit, and the name of its colour."""
 
-    curve: str
+    name: str
     title: str
     values: Sequence[float | None]
     colour: str
@@ -40,7 +40,7 @@ class Chart:
 
     title: str
     unit: str
-    inks: Sequence[Ink]
+    curves: Sequence[Curve]
     stacked: bool = False
     top: float | None = None
     labelled: bool = False
@@ -59,25 +59,25 @@ class Axis:
         return LEFT + (at / self.end if self.end > 0 else 0.0) * (RIGHT - LEFT)
 
 
-def drawn(chart: Chart, axis: Axis) -> str:
+def chart_svg(chart: Chart, axis: Axis) -> str:
     top = chart.top or _nice(_greatest(chart))
     keys = "".join(
-        f'<span class="key" style="--ink:var(--{ink.colour})">{escape(ink.title)} '
-        f'<output data-curve="{escape(ink.curve)}"></output></span>'
-        for ink in chart.inks
+        f'<span class="key" style="--ink:var(--{curve.colour})">{escape(curve.title)} '
+        f'<output data-curve="{escape(curve.name)}"></output></span>'
+        for curve in chart.curves
     )
     labels = _labels(chart, axis, top) if chart.labelled else ()
     shapes = [*_grid(axis, top), *_curves(chart, axis, top), *labels, *_marks(axis, BOTTOM), _cursor(BOTTOM)]
     return _figure(f"{chart.title}, {chart.unit}", HIGH, shapes, keys, chart.said)
 
 
-def strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
+def verdict_strip(spans: Sequence[tuple[float, float, str]], axis: Axis) -> str:
     """The verdicts over time: (from, to, name) each, ``none`` for headroom."""
     shapes: list[str] = []
     for start, end, name in spans:
         x, width = axis.x(start), max(0.0, axis.x(end) - axis.x(start))
         kind = "calm" if name == "none" else "limit"
-        title = escape(f"{stretch(start, end)}: {name}")
+        title = escape(f"{from_to(start, end)}: {name}")
         place = f'x="{x:.1f}" y="0" width="{width:.1f}" height="{STRIP:.0f}"'
         shapes.append(f'<rect class="{kind}" {place}><title>{title}</title></rect>')
         if width > 7.5 * len(name) + 8:
@@ -139,8 +139,8 @@ def _figure(title: str, height: float, shapes: Sequence[str], keys: str = "", sa
 
 def _greatest(chart: Chart) -> float:
     if not chart.stacked:
-        return max((value for ink in chart.inks for value in ink.values if value is not None), default=0.0)
-    columns = zip(*(ink.values for ink in chart.inks), strict=True)
+        return max((value for curve in chart.curves for value in curve.values if value is not None), default=0.0)
+    columns = zip(*(curve.values for curve in chart.curves), strict=True)
     return max((sum(value or 0.0 for value in column) for column in columns), default=0.0)
 
 
@@ -171,19 +171,19 @@ def _grid(axis: Axis, top: float) -> Iterator[str]:
 
 def _curves(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
     below = [0.0] * len(axis.times)
-    for ink in chart.inks:
-        style = f'style="--ink:var(--{ink.colour})"'
+    for curve in chart.curves:
+        style = f'style="--ink:var(--{curve.colour})"'
         if chart.stacked:
-            above = [base + (value or 0.0) for base, value in zip(below, ink.values, strict=True)]
-            for part in _stretches(ink.values):
+            above = [base + (value or 0.0) for base, value in zip(below, curve.values, strict=True)]
+            for part in _stretches(curve.values):
                 points = [(axis.x(axis.times[i]), _y(above[i], top)) for i in part]
                 points += [(axis.x(axis.times[i]), _y(below[i], top)) for i in reversed(part)]
                 yield f'<path class="area" {style} d="{_path(points)}Z"/>'
             below = above
             continue
-        kind = "line dashed" if ink.dashed else "line"
-        for part in _stretches(ink.values):
-            points = [(axis.x(axis.times[i]), _y(ink.values[i] or 0.0, top)) for i in part]
+        kind = "line dashed" if curve.dashed else "line"
+        for part in _stretches(curve.values):
+            points = [(axis.x(axis.times[i]), _y(curve.values[i] or 0.0, top)) for i in part]
             if len(points) == 1:
                 yield f'<circle class="dot" {style} cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.6"/>'
             else:
@@ -193,15 +193,15 @@ def _curves(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
 def _labels(chart: Chart, axis: Axis, top: float) -> Iterator[str]:
     """The title of each area in the middle of its longest stretch that is thick enough, if there is room for it."""
     below = [0.0] * len(axis.times)
-    for ink in chart.inks if axis.times else ():
-        above = [base + (value or 0.0) for base, value in zip(below, ink.values, strict=True)]
+    for curve in chart.curves if axis.times else ():
+        above = [base + (value or 0.0) for base, value in zip(below, curve.values, strict=True)]
         thick = [_y(low, top) - _y(high, top) >= LABEL or None for low, high in zip(below, above, strict=True)]
         points = max(_stretches(thick), key=len, default=[0])
         start, end = axis.x(axis.times[points[0]]), axis.x(axis.times[points[-1]])
-        if end - start > LETTER * len(ink.title):
+        if end - start > LETTER * len(curve.title):
             place = points[len(points) // 2]
             x, y = (start + end) / 2, (_y(below[place], top) + _y(above[place], top)) / 2 + 4
-            yield f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(ink.title)}</text>'
+            yield f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(curve.title)}</text>'
         below = above
 
 

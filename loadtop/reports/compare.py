@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from loadtop.analysis.comparison import MAIN, Change, Comparison, Row, Run, Table
+from loadtop.analysis.comparison import MAIN, Change, Comparison, MetricRow, PeriodTable, Run
 from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
@@ -111,11 +111,11 @@ def _place(part: Json) -> tuple[str, str | None, str | None]:
     return part["part"], part["host"], part["name"]
 
 
-def _values(row: Row, run: int) -> str:
+def _values(row: MetricRow, run: int) -> str:
     return f"{tr('{a} to {b}', a=figure(_mean(row, 0)), b=figure(_mean(row, run)))} {row.metric.unit}".rstrip()
 
 
-def _shortness(row: Row, run: int) -> str:
+def _shortness(row: MetricRow, run: int) -> str:
     a, b = (0 if known is None else known.intervals for known in (row.samples[0], row.samples[run]))
     needed = row.changes[run - 1].needed_intervals
     if needed is not None:
@@ -135,7 +135,7 @@ def _settings(comparison: Comparison) -> Iterator[str]:
         yield f"  {tr('load') if of == LOAD else plain(of)}: {plain(tr(name))}   {shown}"
 
 
-def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator[str]:
+def _table(comparison: Comparison, table: PeriodTable, *, how: str | None) -> Iterator[str]:
     heads = "".join(f"{letter(i):>{NARROW}}" for i in range(len(comparison.runs)))
     against = tr("against A" if len(comparison.runs) == 2 else "each against A")
     yield f"{pad(_called(table), WIDE)}{heads}   {against}"
@@ -150,16 +150,16 @@ def _table(comparison: Comparison, table: Table, *, how: str | None) -> Iterator
         yield tr("  and {number} host values that do not differ ({how} shows them)", number=hidden, how=how)
 
 
-def _tells(row: Row) -> bool:
+def _tells(row: MetricRow) -> bool:
     return any(change.direction in TELLING for change in row.changes)
 
 
-def _called(table: Table) -> str:
-    start, end, step = table.stretches[-1]
+def _called(table: PeriodTable) -> str:
+    start, end, step = table.periods[-1]
     return plain(table.title) if step is not None else tr("{a} to {b} s", a=f"{max(0.0, start):.0f}", b=f"{end:.0f}")
 
 
-def _row(row: Row) -> str:
+def _row(row: MetricRow) -> str:
     values = "".join(f"{figure(_mean(row, i)):>{NARROW}}" for i in range(len(row.samples)))
     changes = [f"{percent(change):>7} {tr(change.direction)}{chance(change)}" for change in row.changes]
     if len(changes) > 1:
@@ -168,7 +168,7 @@ def _row(row: Row) -> str:
     return f"{title}{values}   {'; '.join(changes)}"
 
 
-def _mean(row: Row, run: int) -> float | None:
+def _mean(row: MetricRow, run: int) -> float | None:
     known = row.samples[run]
     return None if known is None else known.mean
 
@@ -187,7 +187,7 @@ def chance(change: Change) -> str:
     return " (p < 0.001)" if change.p < 0.001 else f" (p = {change.p:.3f})"
 
 
-def _periods(comparison: Comparison, tables: Sequence[Table]) -> Iterator[str]:
+def _periods(comparison: Comparison, tables: Sequence[PeriodTable]) -> Iterator[str]:
     """The parts of the time side by side, in their main numbers."""
     names = [letter(i) for i in range(len(comparison.runs))]
     head = "".join(f"{f'{name} req/s':>10}{f'{name} p99':>9}" for name in names)
@@ -271,7 +271,7 @@ def _is_same_limit(first: Run, then: Run) -> bool:
     return _limit(first) == _limit(then) and of_first == of_then
 
 
-def _metric(row: Row) -> Json:
+def _metric(row: MetricRow) -> Json:
     return {
         "of": row.of,
         "name": row.metric.name,

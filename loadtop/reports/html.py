@@ -13,7 +13,18 @@ from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.i18n import Translatable, figure, language, plain, tr
 from loadtop.rates.metrics import sum_known
-from loadtop.reports.chart import LEFT, RIGHT, WIDTH, Axis, Chart, Ink, bar_chart, drawn, flame_graph, strip
+from loadtop.reports.chart import (
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Axis,
+    Chart,
+    Curve,
+    bar_chart,
+    chart_svg,
+    flame_graph,
+    verdict_strip,
+)
 from loadtop.reports.limits import on_host
 from loadtop.reports.tables import Table, load_in_words, model_of, place_title, tables, title, verdict
 from loadtop.reports.tune_advice import KNEE, SETTING, advice, bars
@@ -112,12 +123,12 @@ def _charts(result: RunResult) -> Iterator[Chart]:
     if result.summary["load"] is not None:
         rates = (("rps", "served", "a"), ("failed_s", "failed", "d"))
         times = (("p50_peak", "median", "e"), ("p95_peak", "95 %", "b"), ("p99_peak", "99 %", "d"))
-        found.append(Chart(tr("Requests"), tr("per second"), _inks(result, LOAD, rates)))
-        found.append(Chart(tr("Response time"), "ms", _inks(result, LOAD, times)))
+        found.append(Chart(tr("Requests"), tr("per second"), _curves(result, LOAD, rates)))
+        found.append(Chart(tr("Response time"), "ms", _curves(result, LOAD, times)))
         found.append(_breakdown_chart(result))
     for host in result.roles:
         found += _host_charts(result, host)
-    yield from (chart for chart in found if chart.inks)
+    yield from (chart for chart in found if chart.curves)
 
 
 def _breakdown_chart(result: RunResult) -> Chart:
@@ -134,18 +145,18 @@ def _breakdown_chart(result: RunResult) -> Chart:
         None if mean is None else max(0.0, mean - (unexplained or 0.0) - sum(value or 0.0 for value in values))
         for mean, unexplained, *values in columns
     ]
-    inks = [
-        Ink(f"{BREAKDOWN}-{number}", place_title(part), values, colour)
+    curves = [
+        Curve(f"{BREAKDOWN}-{number}", place_title(part), values, colour)
         for number, (part, values, colour) in enumerate(zip(parts, shown, PART_COLOURS, strict=False))
         if any(values)
     ]
-    inks += [
-        Ink(f"{BREAKDOWN}-{called}", tr(called), values, colour)
+    curves += [
+        Curve(f"{BREAKDOWN}-{called}", tr(called), values, colour)
         for called, values, colour in ((OTHER_PARTS, others, "dim"), (NOT_EXPLAINED, rest, "rule"))
-        if inks and any(values)
+        if curves and any(values)
     ]
     said = ", ".join(f"{place_title(part)} {figure(part['ms'])} ms" for part in parts)
-    return Chart(tr("Where the response time goes"), "ms", inks, stacked=True, labelled=True, said=said)
+    return Chart(tr("Where the response time goes"), "ms", curves, stacked=True, labelled=True, said=said)
 
 
 def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
@@ -156,28 +167,30 @@ def _host_charts(result: RunResult, host: str) -> Iterator[Chart]:
         ("cpu.iowait", "iowait", "c"),
         ("cpu.steal", "steal", "d"),
     )
-    yield Chart(tr("Processors") + of, tr("% (the rest is idle)"), _inks(result, host, states), stacked=True, top=100.0)
+    yield Chart(
+        tr("Processors") + of, tr("% (the rest is idle)"), _curves(result, host, states), stacked=True, top=100.0
+    )
     traffic = (("swap.in_kb_s", "in", "c"), ("swap.out_kb_s", "out", "d"))
-    yield Chart(tr("Swap traffic") + of, "kB/s", _inks(result, host, traffic))
-    yield Chart(tr("Swap used") + of, "%", _inks(result, host, (("swap.used_pct", "used", "c"),)), top=100.0)
+    yield Chart(tr("Swap traffic") + of, "kB/s", _curves(result, host, traffic))
+    yield Chart(tr("Swap used") + of, "%", _curves(result, host, (("swap.used_pct", "used", "c"),)), top=100.0)
     for kind in KINDS:
         for chart in kind.charts:
             lines = [(line.name, line.title, line.colour) for line in chart.lines]
             dashed = frozenset(line.name for line in chart.lines if line.dashed)
-            yield Chart(tr(chart.title) + of, tr(chart.unit), _inks(result, host, lines, dashed))
+            yield Chart(tr(chart.title) + of, tr(chart.unit), _curves(result, host, lines, dashed))
 
 
-def _inks(
+def _curves(
     result: RunResult, subject: str, curves: Iterable[tuple[str, Translatable, str]], dashed: Collection[str] = ()
-) -> list[Ink]:
+) -> list[Curve]:
     """The measured ones of curves: names of series (several joined by ``+`` are added up), titles and colours."""
     number = [LOAD, *result.roles].index(subject)
-    found: list[Ink] = []
+    found: list[Curve] = []
     for names, called, colour in curves:
         parts = [result.series.of(subject, name) for name in names.split("+")]
         values = [sum_known(point) for point in zip(*parts, strict=True)]
         if any(value is not None for value in values):
-            found.append(Ink(f"{number}-{names}", tr(called), values, colour, dashed=names in dashed))
+            found.append(Curve(f"{number}-{names}", tr(called), values, colour, dashed=names in dashed))
     return found
 
 
@@ -191,8 +204,8 @@ def _drawings(result: RunResult, charts: Sequence[Chart], axis: Axis, spans: Spa
         f'aria-valuemax="{axis.end:.1f}" aria-valuenow="0">'
     )
     yield f'<div class="readout screen" id="said" aria-live="polite">{escape(tr(HELP))}</div>'
-    yield strip(spans, axis)
-    yield from (drawn(chart, axis) for chart in charts)
+    yield verdict_strip(spans, axis)
+    yield from (chart_svg(chart, axis) for chart in charts)
     yield "</div>"
     if result.series.width > 1:
         each = "Each point covers {number} intervals: their mean, or for response times their maximum."
@@ -207,7 +220,7 @@ def _data(charts: Sequence[Chart], axis: Axis, spans: Spans) -> str:
         "width": WIDTH,
         "left": LEFT,
         "right": RIGHT,
-        "curves": {ink.curve: [_short(value) for value in ink.values] for chart in charts for ink in chart.inks},
+        "curves": {curve.name: [_short(value) for value in curve.values] for chart in charts for curve in chart.curves},
         "spans": [{"from": start, "to": end, "name": name} for start, end, name in spans],
         "marks": [{"at": at, "text": plain(words)} for at, words in axis.marks],
     }

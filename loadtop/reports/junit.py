@@ -7,7 +7,7 @@ import socket
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from loadtop.analysis.fail_if import Outcome
+from loadtop.analysis.fail_if import RuleOutcome
 from loadtop.analysis.statistic import Json
 from loadtop.i18n.outside import plain, printable
 from loadtop.reports.rules import cannot_tell, sentence
@@ -16,7 +16,7 @@ NAME = "loadtop"
 _ISO_SECONDS = len("2026-01-31T12:00:00")
 
 
-def junit(summary: Json, outcomes: Sequence[Outcome], report: str, error: str = "") -> str:
+def junit(summary: Json, outcomes: Sequence[RuleOutcome], report: str, error: str = "") -> str:
     """The XML, with a line end. ``report`` becomes the output of the tests; ``error`` says why there was no load to
     judge, which every test case has then."""
     cases = [_case(outcome, error) for outcome in outcomes]
@@ -47,7 +47,7 @@ def junit(summary: Json, outcomes: Sequence[Outcome], report: str, error: str = 
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _case(outcome: Outcome, error: str) -> Element:
+def _case(outcome: RuleOutcome, error: str) -> Element:
     condition = outcome.condition
     case = Element("testcase", {"classname": f"{NAME}.fail-if", "name": plain(condition.text), "time": "0"})
     if error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.analysis.fail_if import TIMES, UNITS, Compared, Condition, Outcome
+from loadtop.analysis.fail_if import TIMES, UNITS, Compared, Condition, RuleOutcome
 from loadtop.analysis.significance import LEAST, LEVEL
 from loadtop.analysis.statistic import Json
 from loadtop.i18n import figure, plain, tr
@@ -11,7 +11,7 @@ from loadtop.reports.tables import Table
 LEAST_P = 0.001  # below which a chance is not told more exactly
 
 
-def sentence(outcome: Outcome) -> str:
+def sentence(outcome: RuleOutcome) -> str:
     """What was measured; beside the baseline where the rule is about one, and whether the difference is significant."""
     condition = outcome.condition
     if condition.beyond is not None:
@@ -28,12 +28,12 @@ def sentence(outcome: Outcome) -> str:
     return f"{values} {_unit(condition)}".rstrip()
 
 
-def cannot_tell(outcome: Outcome) -> bool:
+def cannot_tell(outcome: RuleOutcome) -> bool:
     """Whether the value is beyond the limit, and there are too few intervals to say whether that is chance."""
     return not outcome.broken and any(each.exceeds and each.p is None for each in outcome.compared.values())
 
 
-def as_json(outcomes: Sequence[Outcome]) -> list[Json]:
+def as_json(outcomes: Sequence[RuleOutcome]) -> list[Json]:
     return [
         {
             "rule": outcome.condition.text,
@@ -48,12 +48,12 @@ def as_json(outcomes: Sequence[Outcome]) -> list[Json]:
     ]
 
 
-def table(outcomes: Sequence[Outcome]) -> Table:
+def table(outcomes: Sequence[RuleOutcome]) -> Table:
     rows = [(each.condition.text, _result(each), sentence(each) or "-") for each in outcomes]
     return Table("Rules", ("rule", "result", "measured"), rows, numbers=False)
 
 
-def _result(outcome: Outcome) -> str:
+def _result(outcome: RuleOutcome) -> str:
     if outcome.broken:
         return tr("failed")
     return tr("passed") if outcome.measured else "-"

@@ -18,10 +18,10 @@ from loadtop.generator.request_log import ROW
 RUN = 1 << 18  # rows that are sorted at once: 8 MB
 _TOTAL = 1  # the column with the total time
 
-Table: TypeAlias = "NDArray[np.int64]"
+RowArray: TypeAlias = "NDArray[np.int64]"
 
 
-def sorted_by_total(files: Sequence[BinaryIO], run_rows: int = RUN) -> Iterator[Table]:
+def sorted_by_total(files: Sequence[BinaryIO], run_rows: int = RUN) -> Iterator[RowArray]:
     """Yield the rows of all files in their order, as tables with :data:`ROW` columns. The files are changed. A row that
     was cut short when a worker ended is left out."""
     runs = [run for file in files for run in _sorted_runs(file, run_rows)]
@@ -41,7 +41,7 @@ def sorted_by_total(files: Sequence[BinaryIO], run_rows: int = RUN) -> Iterator[
             yield table[np.argsort(table[:, _TOTAL], kind="stable")]
 
 
-def _sorted_runs(file: BinaryIO, run_rows: int) -> Iterator[Table]:
+def _sorted_runs(file: BinaryIO, run_rows: int) -> Iterator[RowArray]:
     """Sort each run of a file in place; yield the runs, which are not read into memory."""
     size = ROW * np.dtype(np.int64).itemsize
     rows = os.fstat(file.fileno()).st_size // size

@@ -184,7 +184,7 @@ def failure_classes(failures: Json) -> str:
     return ", ".join(f"{tr(name)} {figure(count)}" for name, count in known if count != 0)
 
 
-def stretch(start: float, end: float) -> str:
+def from_to(start: float, end: float) -> str:
     return tr("{start} to {end}", start=clock(start), end=clock(end))
 
 
@@ -327,7 +327,7 @@ def _short(value: float) -> str:
 
 def _of_times(figures: Json) -> Table:
     entries = [
-        (span["from_s"], stretch(span["from_s"], span["to_s"]), span["bottleneck"] + on_host(span["host"]))
+        (span["from_s"], from_to(span["from_s"], span["to_s"]), span["bottleneck"] + on_host(span["host"]))
         for span in figures["timeline"]
     ]
     entries += [(mark["at_s"], clock(mark["at_s"]), tr("mark: {text}", text=mark["text"])) for mark in figures["marks"]]

@@ -23,7 +23,7 @@ class TestErrors:
     def test_most_answers(self, failed: float, wrong: float, over: bool, held: bool) -> None:
         found = of_load(ERRORS, broken={"connect": failed / 2, "timeout": failed / 2}, non_2xx_share=wrong)
         assert states(found) == (over, held)
-        assert found.yields is not over
+        assert found.gives_way is not over
         if over:
             metric = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
             assert found.evidence[0][:3] == (metric, max(failed, wrong), 50.0)
@@ -44,7 +44,7 @@ class TestErrors:
     def test_some_answers(self, broken: dict[str, float], rps: float, over: bool, held: bool) -> None:
         found = of_load(ERRORS, broken=broken, rps=rps)
         assert states(found) == (over, held)
-        assert found.yields
+        assert found.gives_way
         assert {row[0]: row[1] for row in found.evidence if row[1]} == {f"load.{k}_pct": v for k, v in broken.items()}
 
     @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ Text = Annotated[str, Meta(description="a string", examples=['"..."'])]
 Texts = Annotated[tuple[str, ...], Meta(description="a list of strings", examples=['["...", "..."]'])]
 
 
-class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PlanTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys that the plan and each of its variants can have. ``options`` are words of a load test's command line.
     Times are in seconds. The metadata say what the value of a key must be."""
 
@@ -45,7 +45,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return (*map(LoadLevel, self.concurrencies), *(LoadLevel(rate=each) for each in self.rates))
 
 
-class Variant(Table, frozen=True, kw_only=True):
+class Variant(PlanTable, frozen=True, kw_only=True):
     """A state of the server. ``apply`` are shell commands that bring it about, on ``host`` (empty: here).
 
     ``ready`` is a URL that must answer below 500, or a shell command that must succeed, within ``ready_time``.
@@ -83,7 +83,7 @@ class Cell:
         return " ".join(filter(None, [self.variant.name, self.url_name, self.level.label]))
 
 
-class PlanKeys(Table, frozen=True, kw_only=True):
+class PlanKeys(PlanTable, frozen=True, kw_only=True):
     """The keys of a PLAN. A cell lasts ``time``, or ``requests`` if there are any. ``finish`` are commands that run
     when all is over."""
 

@@ -19,7 +19,7 @@ how long each verdict held."""
 Key = tuple[str, str | None]
 
 
-class Stretch(NamedTuple):
+class LoadedTime(NamedTuple):
     """A time in which load ran (seconds of the session)."""
 
     start: float
@@ -75,7 +75,7 @@ class Timeline:
     def __init__(self, start: float = 0.0, most: int = MOST_SPANS) -> None:
         self.spans: list[Span] = []
         self._most = most
-        self._loaded: list[Stretch] = []  # those that are not settled
+        self._loaded: list[LoadedTime] = []  # those that are not settled
         self._settled = defaultdict[tuple[Key, LoadLevel], float](float)
         self._reached: dict[Key, LoadLevel | None] = {}  # the load under which each verdict was last reached
         self._evidence = defaultdict[Key, dict[str, tuple[Evidence, Statistic]]](dict)
@@ -144,7 +144,7 @@ class Timeline:
         """When each verdict first held."""
         return {span.key: span.start for span in reversed(spans)} | self._first_starts
 
-    def _overlaps(self, loaded: Sequence[Stretch]) -> Iterator[tuple[Key, LoadLevel, float]]:
+    def _overlaps(self, loaded: Sequence[LoadedTime]) -> Iterator[tuple[Key, LoadLevel, float]]:
         """The seconds that each span has in common with each stretch of load; both are in order."""
         first = 0
         for span in self.spans:
@@ -162,7 +162,7 @@ class Timeline:
             return
         if self._loaded and (self._loaded[-1].end, self._loaded[-1].level) == (start, level):
             start = self._loaded.pop().start
-        self._loaded.append(Stretch(start, at, level))
+        self._loaded.append(LoadedTime(start, at, level))
 
     def _settle(self, until: float) -> None:
         """Add up for good what held until then, so that those stretches of load and spans need not be kept."""

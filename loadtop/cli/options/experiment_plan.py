@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from msgspec import Meta, ValidationError, convert
 from msgspec.structs import asdict, replace
 
-from loadtop.analysis.experiment.plan import ExperimentPlan, PlanKeys, Table, Variant, line_of
+from loadtop.analysis.experiment.plan import ExperimentPlan, PlanKeys, PlanTable, Variant, line_of
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.command_line import parse
 from loadtop.generator.plan import PlanError, Target
@@ -124,7 +124,7 @@ def _explained(text: PlanText, values: dict[str, Any], error: str) -> UsageError
     return text.wrong(number, name, must)
 
 
-def _check_table(text: PlanText, variant: int | None, table: Table) -> None:
+def _check_table(text: PlanText, variant: int | None, table: PlanTable) -> None:
     for word in table.options:
         if (instead := REPLACED_OPTIONS.get(word.split("=")[0])) is not None:
             raise text.wrong(variant, "options", f"{word} does not belong in options: use {instead}")

@@ -47,7 +47,7 @@ RECORD, RATES = attrgetter("record"), attrgetter("rates")
 
 
 @dataclass(frozen=True)
-class Table:
+class ExportTable:
     """``things`` yields what each row is about; a column reads its cell from that."""
 
     name: str
@@ -105,7 +105,7 @@ class Row(NamedTuple):
     rates: Any = None
 
 
-def _of_hosts(name: str, things: OfHost, columns: dict[str, Read]) -> Table:
+def _of_hosts(name: str, things: OfHost, columns: dict[str, Read]) -> ExportTable:
     """Return a table of things that belong to a machine. Machines without a new sample have no rows."""
 
     def rows(snapshot: Snapshot) -> Iterator[Row]:
@@ -114,7 +114,7 @@ def _of_hosts(name: str, things: OfHost, columns: dict[str, Read]) -> Table:
                 for thing in things(host.sample, host):
                     yield Row(host.name, *thing) if isinstance(thing, tuple) else Row(host.name, thing)
 
-    return Table(name, {"host": attrgetter("host"), **columns}, rows)
+    return ExportTable(name, {"host": attrgetter("host"), **columns}, rows)
 
 
 def _with_rates(name: str, key: str, rates_key: str = "", *, records: Read | None = None) -> OfHost:
@@ -159,7 +159,7 @@ def _core_columns() -> dict[str, Read]:
     return columns | {f"{name}_pct": read for name, read in _figures(CpuShares, _field(RATES, "shares")).items()}
 
 
-def _servers(kind: AnyKind) -> Table:
+def _servers(kind: AnyKind) -> ExportTable:
     """Return the table of a kind of server: its readings, what they compute of themselves, and rates per second."""
 
     def pairs(sample: HostSample, host: HostView) -> Iterator[tuple[Any, Any]]:
@@ -251,13 +251,13 @@ def _same(record: Any) -> Any:
 
 
 TABLES = (
-    Table("load", _load_columns(), lambda snapshot: () if snapshot.load is None else (snapshot.measured,)),
-    Table("generator_worker", _items("number", "cpu_s", "wait_s"), _generator_workers),
-    Table("engine_worker", _figures(model.EngineWorker, _same), _of_load("workers")),
-    Table("stated_times", _figures(model.StatedTimes, _same), _of_load("stated")),
-    Table("latency", _latency_columns(), _latencies),
-    Table("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
-    Table("host", _host_columns(), attrgetter("measured.hosts")),
+    ExportTable("load", _load_columns(), lambda snapshot: () if snapshot.load is None else (snapshot.measured,)),
+    ExportTable("generator_worker", _items("number", "cpu_s", "wait_s"), _generator_workers),
+    ExportTable("engine_worker", _figures(model.EngineWorker, _same), _of_load("workers")),
+    ExportTable("stated_times", _figures(model.StatedTimes, _same), _of_load("stated")),
+    ExportTable("latency", _latency_columns(), _latencies),
+    ExportTable("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
+    ExportTable("host", _host_columns(), attrgetter("measured.hosts")),
     _of_hosts("core", _with_rates("cores", "id", records=_field(attrgetter("cpu"), "cores")), _core_columns()),
     _of_hosts(
         "disk",
@@ -285,9 +285,9 @@ TABLES = (
     _of_hosts("process_group", lambda _, host: _rates(host, "groups"), _figures(GroupRates, RECORD)),
     *map(_servers, KINDS),
     _of_hosts("collector", lambda sample, _: sample.outcomes, _figures(model.Outcome, RECORD)),
-    Table("finding", _items("position") | _figures(Finding, itemgetter(1)), _findings),
-    Table("evidence", _items("position", "bottleneck") | _figures(Evidence, itemgetter(2)), _evidence),
-    Table("mark", {"text": _same}, attrgetter("measured.frame.marks")),
+    ExportTable("finding", _items("position") | _figures(Finding, itemgetter(1)), _findings),
+    ExportTable("evidence", _items("position", "bottleneck") | _figures(Evidence, itemgetter(2)), _evidence),
+    ExportTable("mark", {"text": _same}, attrgetter("measured.frame.marks")),
 )
 
 
@@ -357,7 +357,7 @@ def write_sqlite(snapshots: Iterable[Snapshot], meta: SessionMeta, path: Path) -
         database.commit()
 
 
-def _rows(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Table, list[Cell]]]:
+def _rows(snapshots: Iterable[Snapshot]) -> Iterator[tuple[ExportTable, list[Cell]]]:
     return ((table, row) for snapshot in snapshots for table in TABLES for row in table.rows(snapshot))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.baseline import Baseline
-from loadtop.analysis.fail_if import Condition, ConditionError, Outcome, Watchdog
+from loadtop.analysis.fail_if import Condition, ConditionError, RuleOutcome, Watchdog
 from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
@@ -37,7 +37,7 @@ def snapshots() -> list[Snapshot]:
     return moments(45)
 
 
-def outcome(rule: str, before: RunResult, after: RunResult) -> Outcome:
+def outcome(rule: str, before: RunResult, after: RunResult) -> RuleOutcome:
     rules = [Condition.parse(rule)]
     compared = Baseline(Path("main.loadtop"), before).compared(rules, after, after.summary)
     (found,) = Watchdog(rules).outcomes(after.summary, compared)

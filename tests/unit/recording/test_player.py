@@ -133,7 +133,7 @@ async def test_far_jumps_keep_the_history(tmp_path: Path, monkeypatch: pytest.Mo
     with Session(tmp_path / "a.loadtop") as session:
         player = SessionPlayer(session, stay=True, clock=FakeClock())
         player.restarted = restarted
-        player.held = held
+        player.hold_screen = held
         player.playing = False
         player.seek(snapshots[-1].at)
         assert player.at == snapshots[-1].at, "the next key counts from there"

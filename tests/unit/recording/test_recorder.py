@@ -161,7 +161,7 @@ def test_a_full_disk_loses_nothing_once_there_is_room(
 def test_a_disk_that_stays_full_ends_the_recording(
     opened: Recorder, held: Callable[[Exception | None], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "PATIENCE", 20)
+    monkeypatch.setattr(recording, "MOST_UNWRITTEN", 20)
     first, *others = moments(30)
     opened.record(first)
     opened.flush()

@@ -16,7 +16,7 @@ from loadtop.i18n import figure, verbatim
 from loadtop.model import Latencies, Profile
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.reports.chart import LEFT, RIGHT, Axis, Chart, Ink, drawn
+from loadtop.reports.chart import LEFT, RIGHT, Axis, Chart, Curve, chart_svg
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown, tables
 from loadtop.reports.text import report
@@ -238,9 +238,9 @@ def test_reports_are_in_the_language_spoken(result: RunResult, japanese: None) -
 
 
 def test_an_axis_has_few_ticks_however_long_a_test_claims_to_be() -> None:
-    chart = Chart("cpu", "%", (Ink("0-cpu", "cpu", (1.0, 2.0), "a"),))
+    chart = Chart("cpu", "%", (Curve("0-cpu", "cpu", (1.0, 2.0), "a"),))
     for end in (0.0, 1.0, 12.5, 86_400.0, 1e6, 1e9):
-        assert drawn(chart, Axis((0.0, end), end)).count("<text") <= 3 + 13, end
+        assert chart_svg(chart, Axis((0.0, end), end)).count("<text") <= 3 + 13, end
 
 
 def test_thousands_of_marks_make_no_page_that_is_too_large(snapshots: list[Snapshot]) -> None:
