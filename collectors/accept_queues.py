@@ -1,6 +1,6 @@
 """The accept queues of a machine's listening sockets as the kernel has them, by address."""
 
-from collectors.linux import sockets
+from collectors.linux.unix_sockets import UNIX, unix_queues
 from collectors.machine import Machine
 from collectors.parsing import count_or_none
 from loadtop.model import HostSample
@@ -19,5 +19,5 @@ class AcceptQueues:
         if not address.startswith("/"):
             port = count_or_none(address.rpartition(":")[2])
             return None if port is None else self._ports.get(port)
-        self._machine.follow(sockets.UNIX.path)
-        return sockets.unix_queues(self._machine.followed(sockets.UNIX.path)).get(address)
+        self._machine.follow(UNIX.path)
+        return unix_queues(self._machine.followed(UNIX.path)).get(address)

@@ -1,14 +1,8 @@
-"""Sockets of one network namespace: counters of TCP from /proc/net/netstat and snmp, gauges from sockstat, listening
-ports, and the accept queues of listening unix sockets.
+"""TCP sockets of a network namespace: counters from /proc/net/netstat and snmp, gauges from sockstat, listening ports.
 
 Sources: Linux, net/ipv4/proc.c and Documentation/networking/snmp_counter.rst. In /proc/net/tcp the rows of listening
 sockets come first, and their rx_queue is the accept queue. That file has no limit of the queue; ``ss -ltn`` has (its
 Send-Q), and so has :data:`LISTENERS`, where a transport can make it: the same columns as ``ss -ltnH`` prints.
-
-/proc/net/unix (net/unix/af_unix.c, ``unix_seq_show``) has the columns Num RefCount Protocol Flags Type St Inode Path.
-A socket that listens has the flag 0x10000 (``__SO_ACCEPTCON``). A connection that was not accepted yet is a row of its
-own with the listener's path, state 02 and no inode: counting these rows gives what ``ss -xl`` calls Recv-Q. The file
-does not tell the limit of the queue.
 """
 
 import ipaddress
@@ -44,11 +38,8 @@ OPEN_TABLES = tuple(Wanted(OPEN + each.path, OPEN_BYTES) for each in TABLES)
 LISTENING_TABLES = tuple(Wanted(OPEN + each.path, 1 << 16) for each in TABLES)
 """The beginnings of those: about 430 sockets that listen."""
 TIME_WAIT = "06"
-UNIX = Wanted("/proc/net/unix")
 HOLDERS = "@holders"
 _ESTABLISHED, _LISTEN = "01", "0A"
-_LISTENING = 0x10000
-_UNACCEPTED = "02"
 _EXTENDED = {"ListenOverflows": "listen_overflows", "ListenDrops": "listen_drops"}
 _BASIC = {
     "RetransSegs": "retransmits",
@@ -209,34 +200,6 @@ def collect(reading: Reading) -> Tcp:
     if texts[:3] == [None, None, None]:
         reading.text(NETSTAT)  # says why
     return parse_tcp(*texts, listeners=ports)
-
-
-@lru_cache(maxsize=16)
-def parse_unix(table: str) -> Mapping[str, int]:
-    """Waiting connections by the path of each listening socket (``@...`` if abstract). A cut-off row is left out."""
-    listening: list[str] = []
-    waiting = Counter[str]()
-    for number, line in enumerate(complete_lines(table)):
-        words = line.split(None, 7)
-        if number == 0:
-            if words[:2] != ["Num", "RefCount"]:
-                raise ParseError("/proc/net/unix has no header")
-            continue
-        if len(words) < 8:
-            continue  # it has no name
-        if hexadecimal(words[3], "flags in /proc/net/unix") & _LISTENING:
-            listening.append(words[7])
-        elif words[5] == _UNACCEPTED and words[6] == "0":
-            waiting[words[7]] += 1
-    return {path: waiting[path] for path in listening}
-
-
-def unix_queues(table: str | Missing) -> Mapping[str, int]:
-    """Return the queues by path; empty if the table cannot be read."""
-    try:
-        return parse_unix(table) if isinstance(table, str) else {}
-    except ParseError:
-        return {}
 
 
 def _rows(text: str, protocol: str) -> list[str]:

@@ -14,7 +14,7 @@ from collectors.background import StatusPage
 from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
-from collectors.linux import sockets
+from collectors.linux.unix_sockets import UNIX, unix_queues
 from collectors.machine import Machine, Page
 from collectors.php_fpm import configuration, status
 from collectors.php_fpm.configuration import PoolConfig
@@ -112,7 +112,7 @@ class FpmCollector(ServerCollector[FpmPool]):
         try:
             self._configs, unknown = await configuration.pools_of(self.machine, servers)
             if any(config.address.startswith("/") for config in self._configs):
-                self.machine.follow(sockets.UNIX.path)
+                self.machine.follow(UNIX.path)
             if self.find:
                 await self._follow(self._configs or await self._guessed(servers))
         except TransportError as error:
@@ -153,8 +153,8 @@ class FpmCollector(ServerCollector[FpmPool]):
         for places in (await self.machine.listening(near)).values():
             addresses |= {f"127.0.0.1:{found.port}": None for found in places}
         if near:
-            text = (await self.machine.texts((sockets.UNIX,)))[sockets.UNIX.path]
-            addresses |= {path: None for path in sockets.unix_queues(text) if "fpm" in path and path.startswith("/")}
+            text = (await self.machine.texts((UNIX,)))[UNIX.path]
+            addresses |= {path: None for path in unix_queues(text) if "fpm" in path and path.startswith("/")}
         return tuple(PoolConfig("", address) for address in addresses)
 
     async def _url_of(self, config: PoolConfig) -> tuple[str, ReadError | None]:

@@ -28,7 +28,7 @@ from collectors.errors import AbsentError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
 from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, profile, queueing, sockets
-from collectors.linux.unix_sockets import parse_streams
+from collectors.linux.unix_sockets import parse_streams, parse_unix
 from collectors.machine import Missing, Page, Request, Wanted
 from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
@@ -322,7 +322,7 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
             sockets.parse_table,
             lambda text: sockets.count_accepted(text, "80"),
             sockets.parse_listeners,
-            sockets.parse_unix,
+            parse_unix,
             sockets.parse_holders,
             lambda text: sockets.parse_clients(text, (80,), 5),
             peers.parse,

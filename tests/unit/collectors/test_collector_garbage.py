@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from collectors.apache import collector as apache
 from collectors.errors import ParseError
 from collectors.haproxy import collector as haproxy
-from collectors.linux import cgroup, cpu, devices, memory, processes, sockets
+from collectors.linux import cgroup, cpu, devices, memory, processes, sockets, unix_sockets
 from collectors.machine import without_credentials
 from collectors.mysql import collector as mysql
 from collectors.nginx import collector as nginx
@@ -56,7 +56,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("redis", lambda text: redis.parse(f"${len(text)}\r\n{text}\r\n:0\r\n"), "status/redis-7.0-info.txt"),
     ("mysql", mysql.parse, "status/mariadb-10.11.txt"),
     ("postgresql", postgresql.parse, "status/postgresql-15.txt"),
-    ("unix", lambda text: sorted(sockets.parse_unix(text)), "status/unix-sockets.txt"),
+    ("unix", lambda text: sorted(unix_sockets.parse_unix(text)), "status/unix-sockets.txt"),
 ]
 TEXTS = {name: (FIXTURES / recorded).read_text() for name, _, recorded in PARSERS}
 

@@ -5,7 +5,7 @@ import pytest
 from collectors.apache import collector as apache
 from collectors.errors import ParseError
 from collectors.haproxy import collector as haproxy
-from collectors.linux import cpu, devices, memory, processes, sockets
+from collectors.linux import cpu, devices, memory, processes, sockets, unix_sockets
 from collectors.machine import ProcessStat
 from collectors.parsing import count_or_none, counts, decimal, excerpt, hexadecimal, row
 from collectors.php_fpm import status
@@ -176,7 +176,7 @@ def test_listening_sockets() -> None:
         "0: 2 0 00000000 0001 02 102 @b\n"
         "0: 2 0 00000000 0001 02 0\n"
     )
-    assert sockets.parse_unix(unix) == {"/run/a b.sock": 2, "@b": 0}
+    assert unix_sockets.parse_unix(unix) == {"/run/a b.sock": 2, "@b": 0}
 
 
 def test_a_process() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from collectors.apache import collector as apache
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.haproxy import collector as haproxy
-from collectors.linux import sockets
+from collectors.linux import unix_sockets
 from collectors.machine import Page, without_credentials
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
@@ -102,13 +102,13 @@ def test_other_pages_are_none_of_nginx(status: Status, name: str) -> None:
 
 def test_the_queue_of_a_unix_socket_holds_unaccepted_connections(status: Status) -> None:
     queues = {"/run/php/fpm.sock": 2, "/run/with a space": 0, "@abstract": 0}
-    assert sockets.parse_unix(status("unix-sockets.txt")) == queues
+    assert unix_sockets.parse_unix(status("unix-sockets.txt")) == queues
 
 
 @pytest.mark.parametrize("table", ["no table\n", "Num RefCount\n1: 2 3 nonsense 5 6 7 /x\n"])
 def test_anything_but_a_table_of_unix_sockets_is_reported(table: str) -> None:
     with pytest.raises(ParseError, match="/proc/net/unix"):
-        sockets.parse_unix(table)
+        unix_sockets.parse_unix(table)
 
 
 @pytest.mark.parametrize(
