@@ -3,12 +3,13 @@
 The test is Welch's (B. L. Welch, Biometrika 34, 1947) on the means, with two changes that the data ask for:
 
 - Neighbouring intervals are alike, so ``n`` of them tell less than ``n`` independent ones. Their number is replaced by
-the equivalent sample size of an autocorrelated series, ``n (1 - r) / (1 + r)`` with ``r`` the correlation of neighbours
-(F. W. Zwiers, H. von Storch: Taking serial correlation into account in tests of the mean, Journal of Climate 8, 1995),
-``r`` corrected for its bias in short series (F. H. C. Marriott, J. A. Pope, Biometrika 41, 1954). - Two runs of the
-same thing never have the same mean: the machine is warmer, the cache fuller. A single run of each cannot distinguish
-that from a difference, so only differences above a margin count: the minimum-effect test (K. R. Murphy, B. Myors,
-Journal of Applied Psychology 84, 1999), whose null hypothesis is "the means differ by no more than the margin".
+  the equivalent sample size of an autocorrelated series, ``n (1 - r) / (1 + r)`` with ``r`` the correlation of
+  neighbours (F. W. Zwiers, H. von Storch: Taking serial correlation into account in tests of the mean, Journal of
+  Climate 8, 1995), ``r`` corrected for its bias in short series (F. H. C. Marriott, J. A. Pope, Biometrika 41, 1954).
+- Two runs of the same thing never have the same mean: the machine is warmer, the cache fuller. A single run of each
+  cannot distinguish that from a difference, so only differences above a margin count: the minimum-effect test (K. R.
+  Murphy, B. Myors, Journal of Applied Psychology 84, 1999), whose null hypothesis is "the means differ by no more than
+  the margin".
 
 Where many numbers are compared some differ by chance: the p values are corrected by Holm's method (S. Holm,
 Scandinavian Journal of Statistics 6, 1979), which holds the chance of even one false alarm below the level.

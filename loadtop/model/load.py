@@ -139,9 +139,9 @@ class StatedTimes:
 class EngineWorker:
     """A process that generates load for another engine, as reported by that engine.
 
-    ``host`` is the machine, by the name given to loadtop; ``state`` is the engine's own word, ``missing`` where it
-    hears of the worker no more. ``users`` are those it simulates, ``cpu_pct`` is percent of a core, ``memory_kb`` what
-    is resident. What is not known, or not yet, is ``None``.
+    ``host`` is the machine, by the name given to loadtop; ``state`` is the engine's own word, ``missing`` if it
+    no longer hears from the worker. ``users`` are those it simulates, ``cpu_pct`` is percent of a core, ``memory_kb``
+    what is resident. What is not known, or not yet, is ``None``.
     """
 
     name: str

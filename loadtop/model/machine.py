@@ -292,8 +292,9 @@ class Outcome:
 class HostSample:
     """Everything read from one machine at one moment.
 
-    ``at`` is that machine's own uptime in seconds: network delay bends no rate. A part that is ``None`` has an
-    :class:`Outcome` that says why; so has a kind that ``servers`` lacks. ``facts`` is one object for all samples.
+    ``at`` is that machine's own uptime in seconds, so network delay does not distort rates. A part that is ``None`` has
+    an :class:`Outcome` that says why; the same holds for a kind missing from ``servers``. ``facts`` is one object for
+    all samples.
     """
 
     host: str

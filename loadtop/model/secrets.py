@@ -71,7 +71,7 @@ _CREDENTIALS = re.compile(
     rf"[ \t]{{1,64}}[\w.~+/=-]{{6,{MAX_TEXT}}}"
 )
 _SESSION_FILE = re.compile(r"(?<=/sess_)[\w,-]{1,256}", re.ASCII)
-"""The id of a PHP session, in the name of its file. Who knows it has the session."""
+"""The id of a PHP session, in the name of its file. Whoever knows it can take over the session."""
 
 _JWT = re.compile(rf"\beyJ[\w-]{{8,{MAX_TEXT}}}(?:\.[\w-]{{0,{MAX_TEXT}}}){{0,4}}")
 

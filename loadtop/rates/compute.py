@@ -246,7 +246,7 @@ def _tcp(before: model.Tcp, now: model.Tcp, seconds: float) -> records.TcpRates:
 
 
 def _cgroup(before: model.CgroupLimits, now: model.CgroupLimits, seconds: float) -> records.CgroupRates | None:
-    """Nothing where the server is in another group than before: its counters are others then."""
+    """``None`` if the server has moved to another group, because the counters are those of another group."""
     if before.path != now.path:
         return None
     periods = per_second(before.periods, now.periods, seconds)

@@ -1,1 +1,1 @@
-"""Reports that are read elsewhere: Markdown to paste, and a page with charts on one time axis."""
+"""Reports and exports: text, ab's format, Markdown, HTML, JUnit, OpenMetrics, tables, comparisons and the doctor."""

@@ -296,8 +296,7 @@ def write_csv(snapshots: Iterable[Snapshot], folder: Path) -> list[str]:
 
     RFC 4180 with a line of names. A number is written so that it reads back as the same number, a text is in quotation
     marks, and what was not measured is empty without them. A text that a spreadsheet would compute begins with an
-    apostrophe. Existing files are replaced: nothing is written through a
-    link.
+    apostrophe. Existing files are replaced: nothing is written through a link.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, TextIO] = {}
