@@ -17,13 +17,10 @@ from collectors.machine import Page, page_url
 from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from collectors.server_collector import PageAdvice, WebServerCollector
 from loadtop.i18n import Message
-from loadtop.model import Role
-from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
+from loadtop.servers.apache.record import SERVER, ApacheStatus
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.WEB,
+    *SERVER,
     processes=re.compile(r"(?:lt-)?(?:apache2|httpd2?)(?:[.-](?:prefork|worker|event|itk))?", re.ASCII),
     configuration=configuration.read,
     listening=configuration.listening,

@@ -22,13 +22,11 @@ from collectors.parsing import count_or_none, short
 from collectors.places import here
 from collectors.server_collector import Candidates, ServerCollector
 from loadtop.i18n import Message, verbatim
-from loadtop.model import HostSample, Role
-from loadtop.servers.gunicorn.record import GROUP, NAME, GunicornPool
+from loadtop.model import HostSample
+from loadtop.servers.gunicorn.record import GROUP, SERVER, GunicornPool
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.APPLICATION,
+    *SERVER,
     processes=re.compile(r"gunicorn.{0,99}", re.ASCII | re.DOTALL),
 )
 

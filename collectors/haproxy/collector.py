@@ -22,13 +22,11 @@ from collectors.machine import Endpoint, Page
 from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
 from collectors.server_collector import Candidates, ServerCollector
 from loadtop.i18n import Message
-from loadtop.model import Cause, Role
-from loadtop.servers.haproxy.record import GROUP, NAME, HaproxyProxy
+from loadtop.model import Cause
+from loadtop.servers.haproxy.record import SERVER, HaproxyProxy
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.PROXY,
+    *SERVER,
     processes=re.compile("haproxy"),
     configuration=configuration.read,
     routes=configuration.routes,

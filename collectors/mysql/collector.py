@@ -21,13 +21,10 @@ from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, 
 from collectors.sql_collector import STATEMENT_S, SqlCollector, status_of
 from collectors.sql_session import Channel, Connection, Login
 from collectors.transport import files
-from loadtop.model import Role
-from loadtop.servers.mysql.record import GROUP, NAME, MysqlStatus
+from loadtop.servers.mysql.record import SERVER, MysqlStatus
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.DATABASE,
+    *SERVER,
     processes=re.compile(r"mysqld|mariadbd", re.ASCII),
     port=3306,
     socket=re.compile(r"/(?:mysqld?|mariadbd?)[^/]{0,40}\.sock$"),

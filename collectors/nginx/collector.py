@@ -16,13 +16,11 @@ from collectors.nginx import configuration
 from collectors.parsing import count
 from collectors.server_collector import PageAdvice, WebServerCollector
 from loadtop.i18n import Message
-from loadtop.model import HostSample, Role
-from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
+from loadtop.model import HostSample
+from loadtop.servers.nginx.record import SERVER, NginxStatus
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.WEB,
+    *SERVER,
     processes=re.compile(r"nginx|openresty|angie", re.ASCII),
     configuration=configuration.read,
     listening=configuration.listening,

@@ -22,8 +22,8 @@ from collectors.places import origin_of
 from collectors.server_collector import ServerCollector
 from collectors.under_test import UnderTest
 from loadtop.i18n import Message
-from loadtop.model import Cause, HostSample, Role
-from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
+from loadtop.model import Cause, HostSample
+from loadtop.servers.php_fpm.record import SERVER, FpmPool
 
 TIMEOUT_S = 1.0  # a page that takes longer is silent, not missing
 _MOST_ORIGINS = 6  # web servers that are asked for the page of a pool whose socket may not be used
@@ -40,9 +40,7 @@ class _Pool:
 
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.APPLICATION,
+    *SERVER,
     processes=re.compile(r"php\d{0,9}(?:\.\d{1,9})?-fpm.{0,99}", re.ASCII | re.DOTALL),
     port=9000,
     socket=re.compile(r"/(?:php|www)[^/]{0,40}\.sock$"),

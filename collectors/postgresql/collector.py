@@ -19,13 +19,10 @@ from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, 
 from collectors.postgresql.account import Account, account_for
 from collectors.sql_collector import STATEMENT_S, SqlCollector, status_of
 from collectors.sql_session import Channel, Connection, Login
-from loadtop.model import Role
-from loadtop.servers.postgresql.record import FIX, GROUP, NAME, PostgresqlStatus
+from loadtop.servers.postgresql.record import FIX, SERVER, PostgresqlStatus
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.DATABASE,
+    *SERVER,
     processes=re.compile(r"postgres|postmaster", re.ASCII),
     port=5432,
     socket=re.compile(r"/\.s\.PGSQL\.\d{1,5}$"),

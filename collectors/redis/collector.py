@@ -17,13 +17,10 @@ from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page
 from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, count_or_none, counts, decimal, excerpt, short
-from loadtop.model import Role
-from loadtop.servers.redis.record import GROUP, NAME, RedisStatus
+from loadtop.servers.redis.record import SERVER, RedisStatus
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.CACHE,
+    *SERVER,
     processes=re.compile(r"(?:redis|valkey|keydb)-server", re.ASCII),
     port=6379,
     socket=re.compile(r"/(?:redis|valkey)[^/]{0,40}\.sock$"),

@@ -20,13 +20,11 @@ from collectors.parsing import LONGEST_TEXT, count_or_none, excerpt, short
 from collectors.places import here
 from collectors.server_collector import Candidates, ServerCollector
 from collectors.uwsgi import configuration
-from loadtop.model import HostSample, Role
-from loadtop.servers.uwsgi.record import GROUP, NAME, UwsgiStatus
+from loadtop.model import HostSample
+from loadtop.servers.uwsgi.record import SERVER, UwsgiStatus
 
 KIND = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.APPLICATION,
+    *SERVER,
     processes=re.compile(r"uwsgi(?:-core)?|uWSGI.{0,99}", re.ASCII | re.DOTALL),
 )
 

@@ -4,15 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from loadtop.diagnosis.forecast import Demands, Use, served
+from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import room_for
-from loadtop.diagnosis.verdict import Assessment, Row, agreement
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, Translatable, figure, grouped, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Process, Role
 from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.metrics import HostMetric
 from loadtop.rates.records import ServerRates
-from loadtop.servers.kind import Json, WorkerPool, Workers, pool_memory
+from loadtop.servers.kind import Json, Kind, WorkerPool, Workers, pool_memory
 from loadtop.servers.worker_processes import WorkerProcesses
 
 FULL_PCT = 100.0
@@ -26,20 +27,71 @@ P = TypeVar("P", bound=WorkerProcesses)
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The pools of one kind of server: its ``name``, the ``group`` of its processes, its ``title``, its ``record``.
-
-    ``configuration`` is for so many processes with so many threads each; ``enable`` and ``apply`` are those of
-    :class:`~loadtop.servers.kind.Workers`."""
+    """A kind of server whose workers are processes: ``name``, ``group``, ``title``, ``record`` and ``metrics`` are
+    those of its :class:`~loadtop.servers.kind.Kind`, ``letter``, ``workers`` (as its title) and ``sentence`` those of
+    its verdict, ``enable`` and ``apply`` those of :class:`~loadtop.servers.kind.Workers`. ``configuration`` is for so
+    many processes with so many threads each."""
 
     name: str
     group: str
+    role: Role
     title: str
     record: type[WorkerProcesses]
+    metrics: tuple[HostMetric, ...]
+    letter: str
+    workers: Translatable
+    sentence: Translatable
     configuration: str
     enable: Translatable
     apply: Translatable
 
-    def assess(self, measured: Measured, host: HostView) -> Assessment | None:
+    @property
+    def verdict(self) -> str:
+        return f"{self.name}-workers"
+
+    def kind(self) -> Kind[Any]:
+        verdict = Verdict(
+            name=self.verdict,
+            letter=self.letter,
+            title=self.workers,
+            sentence=self.sentence,
+            headline="are the limit",
+            family=Family.POOL,
+            role=self.role,
+            of_host=self._assess,
+            titles={
+                f"{self.name}.full_pct": "workers busy",
+                f"{self.name}.active": "busy workers",
+                f"{self.name}.listen_queue": "pool queue",
+                f"{self.name}.callers": "requests waiting for a worker",
+            },
+        )
+        return Kind(
+            self.name,
+            self.group,
+            self.role,
+            title=self.title,
+            record=self.record,
+            metrics=self.metrics,
+            verdicts=(verdict,),
+            demands=self._demands,
+            rows=self._rows,
+            brief=self._brief,
+            settings=self._settings,
+            seen=self._seen,
+            workers=Workers(
+                setting="workers x threads",
+                verdict=self.verdict,
+                pools=self._sized,
+                allowed=_whole_processes,
+                configuration=self._configured,
+                takes_page=False,
+                enable=self.enable,
+                apply=self.apply,
+            ),
+        )
+
+    def _assess(self, measured: Measured, host: HostView) -> Assessment | None:
         """The fullest pool has no free worker while requests wait for one. The reading shows a single moment: free
         workers count as busy while at least as many requests wait for them."""
         pools = [each.reading for each in host.servers(self.name, self.record) if each.reading.full is not None]
@@ -94,34 +146,17 @@ class Pools:
             queue,
         )
 
-    def demands(self, verdict: str) -> Demands:
-        def of_host(measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
-            pools = [each.reading for each in host.servers(self.name, self.record)]
-            pool = max(pools, key=lambda each: each.full or 0.0, default=None)
-            if pool is None or pool.active is None or pool.slots is None:
-                return {}
-            used = served(measured, pool.active + 1, alone=alone)  # no worker serves the reading
-            return {verdict: Use(used, pool.slots)}
+    def _demands(self, measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:
+        pools = [each.reading for each in host.servers(self.name, self.record)]
+        pool = max(pools, key=lambda each: each.full or 0.0, default=None)
+        if pool is None or pool.active is None or pool.slots is None:
+            return {}
+        used = served(measured, pool.active + 1, alone=alone)  # no worker serves the reading
+        return {self.verdict: Use(used, pool.slots)}
 
-        return of_host
-
-    def workers(self, verdict: str) -> Workers[Any]:
-        """How ``loadtop tune`` sizes the pools."""
-
-        def configured(pool: WorkerPool, workers: int) -> str:
-            threads = pool.threads_per_child or 1
-            return self.configuration.format(workers=workers // threads, threads=threads)
-
-        return Workers(
-            setting="workers x threads",
-            verdict=verdict,
-            pools=self._sized,
-            allowed=_whole_processes,
-            configuration=configured,
-            takes_page=False,
-            enable=self.enable,
-            apply=self.apply,
-        )
+    def _configured(self, pool: WorkerPool, workers: int) -> str:
+        threads = pool.threads_per_child or 1
+        return self.configuration.format(workers=workers // threads, threads=threads)
 
     def _sized(
         self, readings: Sequence[ServerRates[WorkerProcesses]], processes: Sequence[Process]
@@ -136,7 +171,7 @@ class Pools:
                     self.name, pool.key, "", pool.slots, pool.started, busy, busy, threads, number, *memory
                 )
 
-    def rows(self, host: Json) -> list[str]:
+    def _rows(self, host: Json) -> list[str]:
         return [
             tr(
                 "  {program} {pool}  active {active} of {all} workers  queue {queue}{rate}",
@@ -152,20 +187,20 @@ class Pools:
             for pool in host[self.name]
         ]
 
-    def brief(self, pools: Sequence[ServerRates[P]]) -> str:
+    def _brief(self, pools: Sequence[ServerRates[P]]) -> str:
         words = ""
         for pool in (each.reading for each in pools):
             queue = tr(" queue {number}", number=pool.queued) if pool.queued else ""
             words += f" {self.name} {figure(pool.active)}/{figure(pool.slots)}{queue}"
         return words
 
-    def settings(self, pools: Sequence[P]) -> Iterator[tuple[str, str]]:
+    def _settings(self, pools: Sequence[P]) -> Iterator[tuple[str, str]]:
         for pool in pools:
             for name, value in (("workers", pool.workers), ("threads", pool.threads)):
                 if value is not None:
                     yield f"{self.name} {plain(pool.key)} {name}", str(value)
 
-    def seen(self, pools: tuple[P, ...]) -> Text:
+    def _seen(self, pools: tuple[P, ...]) -> Text:
         return grouped(
             Message(
                 "{address}: workers {workers}, threads {threads}, queue {queue}",
@@ -179,10 +214,12 @@ class Pools:
 
 
 def _queue(pool: Json) -> float | None:
-    """The mean of ``queued``: gunicorn's workers have more ``connections`` than are ``active`` in its queue."""
-    parts = [pool["listen_queue"], pool.get("connections"), pool["active"]]
-    waiting, accepted, active = (None if each is None else each["mean"] for each in parts)
-    return waiting if None in (waiting, accepted, active) else waiting + accepted - active
+    """The mean of ``queued``: with the ``connections`` that gunicorn's workers accepted while they were busy."""
+    waiting, accepted, active = pool["listen_queue"], pool.get("connections"), pool["active"]
+    if waiting is None:
+        return None
+    more = 0.0 if accepted is None or active is None else accepted["mean"] - active["mean"]
+    return float(waiting["mean"] + more)
 
 
 def _whole_processes(pool: WorkerPool, workers: int) -> int:

@@ -10,11 +10,12 @@ from loadtop.diagnosis.verdict import Assessment
 from loadtop.rates.records import ServerRates
 from loadtop.servers.gunicorn.kind import GUNICORN
 from loadtop.servers.gunicorn.record import GunicornPool
-from loadtop.servers.uwsgi.kind import UWSGI, UWSGI_WORKERS
+from loadtop.servers.uwsgi.kind import UWSGI
 from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.unit.course import Run
 from tests.unit.interval import advice, host, measured, of_host, states, value
 
+(UWSGI_WORKERS,) = UWSGI.verdicts
 POOL = UwsgiStatus("/run/app.sock", 10, 2, 20, 5, "127.0.0.1:9191", "2.0.21", 0, 0, 900, 3)
 OVERFULL = GunicornPool("127.0.0.1:8000", 2, 1, 2, 4, "sync", 10)
 RATES: dict[str, float | None] = {"requests": 90.0, "exceptions": 0.5}

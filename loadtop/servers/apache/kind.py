@@ -14,7 +14,7 @@ from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import HostRates, ServerRates
-from loadtop.servers.apache.record import GROUP, NAME, ApacheStatus
+from loadtop.servers.apache.record import GROUP, NAME, SERVER, ApacheStatus
 from loadtop.servers.kind import (
     ChartLine,
     Json,
@@ -288,9 +288,7 @@ def _configuration(pool: WorkerPool, workers: int) -> str:
 
 
 APACHE = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.WEB,
+    *SERVER,
     title="Apache",
     record=ApacheStatus,
     metrics=(

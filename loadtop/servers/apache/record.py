@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from loadtop.model.server import ServerReading, WorkerLimit, counter, gauge, label, limit
+from loadtop.model.server import Role, ServerReading, WorkerLimit, counter, gauge, label, limit
 
 NAME = "apache"
 GROUP = "httpd"
+SERVER = (NAME, GROUP, Role.WEB)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from loadtop.model.server import WorkerLimit, gauge, label
+from loadtop.model.server import Role, WorkerLimit, gauge, label
 from loadtop.servers.worker_processes import SETTING, WorkerProcesses
 
 NAME = "gunicorn"
 GROUP = "gunicorn"
+SERVER = (NAME, GROUP, Role.APPLICATION)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
-from loadtop.servers.haproxy.record import BACKEND, FRONTEND, GROUP, NAME, HaproxyProxy
+from loadtop.servers.haproxy.record import BACKEND, FRONTEND, NAME, SERVER, HaproxyProxy
 from loadtop.servers.kind import Json, Kind
 
 QUEUE = 0  # requests queued in a backend: awesome-prometheus-alerts warns of any that stay for 2 minutes
@@ -156,9 +156,7 @@ def _brief(lines: Sequence[ServerRates[HaproxyProxy]]) -> str:
 
 
 HAPROXY = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.PROXY,
+    *SERVER,
     title="HAProxy",
     record=HaproxyProxy,
     metrics=(

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from loadtop.model.server import ServerReading, counter, gauge, label, limit
+from loadtop.model.server import Role, ServerReading, counter, gauge, label, limit
 
 NAME = "haproxy"
 GROUP = "haproxy"
+SERVER = (NAME, GROUP, Role.PROXY)
 
 FRONTEND, BACKEND = "FRONTEND", "BACKEND"
 

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadtop.model.server import ServiceReading, ServiceState, counter, gauge, limit
+from loadtop.model.server import Role, ServiceReading, ServiceState, counter, gauge, limit
 
 NAME = "mysql"
 GROUP = "mysql"
+SERVER = (NAME, GROUP, Role.DATABASE)
 
 FIX = """\
 GRANT PROCESS ON *.* TO 'USER'@'localhost';

@@ -13,7 +13,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json, Kind, summed
-from loadtop.servers.nginx.record import GROUP, NAME, NginxStatus
+from loadtop.servers.nginx.record import NAME, SERVER, NginxStatus
 
 CLEAR_PCT = 85.0  # percent of the connections below which it is cleared; our own, as for the other pools
 
@@ -161,9 +161,7 @@ def _settings(servers: Iterable[NginxStatus]) -> Iterator[tuple[str, str]]:
 
 
 NGINX = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.WEB,
+    *SERVER,
     title="nginx",
     record=NginxStatus,
     metrics=(

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from loadtop.model.server import ServerReading, counter, gauge, label, limit
+from loadtop.model.server import Role, ServerReading, counter, gauge, label, limit
 
 NAME = "nginx"
 GROUP = "nginx"
+SERVER = (NAME, GROUP, Role.WEB)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
 from loadtop.servers.kind import Json, Kind, Lack, WorkerPool, Workers, pool_memory, summed
-from loadtop.servers.php_fpm.record import GROUP, NAME, FpmPool
+from loadtop.servers.php_fpm.record import GROUP, NAME, SERVER, FpmPool
 from loadtop.servers.pools import CLEAR_PCT, FULL_PCT, QUEUE, callers_of
 
 _sum = partial(summed, NAME, FpmPool)
@@ -192,9 +192,7 @@ def _configuration(pool: WorkerPool, workers: int) -> str:
 
 
 PHP_FPM = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.APPLICATION,
+    *SERVER,
     title="php-fpm",
     record=FpmPool,
     metrics=(

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from loadtop.model.server import ServerReading, WorkerLimit, counter, gauge, label, limit
+from loadtop.model.server import Role, ServerReading, WorkerLimit, counter, gauge, label, limit
 
 NAME = "fpm"
 GROUP = "php-fpm"
+SERVER = (NAME, GROUP, Role.APPLICATION)
 
 
 @dataclass(frozen=True, slots=True)

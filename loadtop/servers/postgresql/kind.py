@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from loadtop.i18n import Message, mean_figure, plain, tr
-from loadtop.model import HostSample, Role
+from loadtop.model import HostSample
 from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
 from loadtop.servers.databases import seen, settings
 from loadtop.servers.kind import Json, Kind, Lack, summed
-from loadtop.servers.postgresql.record import FIX, GROUP, NAME, PostgresqlStatus
+from loadtop.servers.postgresql.record import FIX, NAME, SERVER, PostgresqlStatus
 
 _sum = partial(summed, NAME, PostgresqlStatus)
 
@@ -43,9 +43,7 @@ def _brief(servers: Sequence[ServerRates[PostgresqlStatus]]) -> str:
 
 
 POSTGRESQL = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.DATABASE,
+    *SERVER,
     title="PostgreSQL",
     record=PostgresqlStatus,
     metrics=(

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadtop.model.server import ServiceReading, ServiceState, counter, gauge, label, limit
+from loadtop.model.server import Role, ServiceReading, ServiceState, counter, gauge, label, limit
 
 NAME = "postgresql"
 GROUP = "postgresql"
+SERVER = (NAME, GROUP, Role.DATABASE)
 
 FIX = """\
 CREATE ROLE "USER" LOGIN;

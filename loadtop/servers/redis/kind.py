@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from loadtop.i18n import mean_figure, plain, tr
-from loadtop.model import Role
 from loadtop.rates.measured import HostView
 from loadtop.rates.metrics import Metric
 from loadtop.rates.records import ServerRates
 from loadtop.servers.databases import seen, settings
 from loadtop.servers.kind import Json, Kind, summed
-from loadtop.servers.redis.record import GROUP, NAME, RedisStatus
+from loadtop.servers.redis.record import NAME, SERVER, RedisStatus
 
 _sum = partial(summed, NAME, RedisStatus)
 
@@ -41,9 +40,7 @@ def _brief(servers: Sequence[ServerRates[RedisStatus]]) -> str:
 
 
 REDIS = Kind(
-    name=NAME,
-    group=GROUP,
-    role=Role.CACHE,
+    *SERVER,
     title="Redis",
     record=RedisStatus,
     metrics=(

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from loadtop.model.server import ServiceReading, ServiceState, counter, gauge, limit
+from loadtop.model.server import Role, ServiceReading, ServiceState, counter, gauge, limit
 
 NAME = "redis"
 GROUP = "redis"
+SERVER = (NAME, GROUP, Role.CACHE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from loadtop.model.server import WorkerLimit, counter, gauge, label
+from loadtop.model.server import Role, WorkerLimit, counter, gauge, label
 from loadtop.servers.worker_processes import SETTING, WorkerProcesses
 
 NAME = "uwsgi"
 GROUP = "uwsgi"
+SERVER = (NAME, GROUP, Role.APPLICATION)
 
 
 @dataclass(frozen=True, slots=True)
