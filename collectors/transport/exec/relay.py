@@ -19,9 +19,9 @@ from collectors.errors import TransportError
 from collectors.parsing import LONGEST_TEXT
 from collectors.transport.exchange import host_and_port
 from collectors.transport.exec.start import first_line, sent, start_command, started
+from collectors.transport.shell.connection import CHUNK, CONNECT_S, ShellConnection
 from collectors.transport.shell.frames import bare, cut_out
 from collectors.transport.shell.guard import SocketDirectory
-from collectors.transport.shell.line import CHUNK, CONNECT_S, ShellLine
 from collectors.transport.shell.pages import NO_SHELL, RemotePages
 from loadtop.i18n import Message, verbatim
 
@@ -36,8 +36,8 @@ _HERE = Path(__file__).parent
 class RelayedPages(RemotePages):
     """``argv`` is the command that starts a shell there."""
 
-    def __init__(self, line: ShellLine, argv: Sequence[str]) -> None:
-        super().__init__(line)
+    def __init__(self, connection: ShellConnection, argv: Sequence[str]) -> None:
+        super().__init__(connection)
         self._argv = argv
         self._idle: list[_Relay] = []
         self._servers: list[asyncio.Server] = []

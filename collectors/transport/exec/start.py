@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from collectors.errors import TransportError
 from collectors.parsing import count_or_none
+from collectors.transport.shell.connection import FRAME_BYTES
 from collectors.transport.shell.frames import LOOP_SILENCE_S
 from collectors.transport.shell.guard import SocketDirectory
-from collectors.transport.shell.line import FRAME_BYTES
 
 TERMINAL = "terminal"
 TERMINAL_SILENCE_S = 4

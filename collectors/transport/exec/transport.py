@@ -13,7 +13,7 @@ from collectors.transport.exec.relay import RelayedPages
 from collectors.transport.exec.start import first_line, sent, start_command, started
 from collectors.transport.files import read
 from collectors.transport.shell import frames
-from collectors.transport.shell.line import CONNECT_S, ShellLine
+from collectors.transport.shell.connection import CONNECT_S, ShellConnection
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.transport import ShellTransport
 from loadtop.model.places import exec_command
@@ -40,24 +40,24 @@ class ExecTransport(ShellTransport):
         if self.published:  # its loopback is another
             self.names -= {"127.0.0.1", "::1"}
 
-    async def start(self) -> tuple[ShellLine, RemotePages]:
+    async def start(self) -> tuple[ShellConnection, RemotePages]:
         process, directory = await start_command(self._argv)
-        line = ShellLine(self.source, process, directory, self._why)
+        connection = ShellConnection(self.source, process, directory, self._why)
         try:
             mark = secrets.token_hex(8)  # it can be read there in a list of processes, as no later one
             async with asyncio.timeout(CONNECT_S):
-                _, silence_s = started(await line.exchange(first_line(mark), mark, 2 * CONNECT_S))
+                _, silence_s = started(await connection.exchange(first_line(mark), mark, 2 * CONNECT_S))
         except TimeoutError:
-            await line.close()
+            await connection.close()
             raise TransportError(
                 "no response for {seconds:.0f} s: does the command start a POSIX shell that reads its standard input?",
                 seconds=CONNECT_S,
             ) from None
         except BaseException:
-            await line.close()
+            await connection.close()
             raise
-        line.run(sent(frames.remote_script(secrets.token_hex(8), silence_s)), silence_s)
-        return line, RelayedPages(line, self._argv)
+        connection.run(sent(frames.remote_script(secrets.token_hex(8), silence_s)), silence_s)
+        return connection, RelayedPages(connection, self._argv)
 
     def _why(self, messages: Sequence[str], status: int | None, printed: str) -> TransportError:
         return explain(self._argv, messages, status, printed)

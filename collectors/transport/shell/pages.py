@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from collectors.errors import FetchError
 from collectors.machine import Endpoint, Page
 from collectors.transport.exchange import StatusClient, exchange, host_and_port
-from collectors.transport.shell.line import ShellLine
+from collectors.transport.shell.connection import ShellConnection
 from loadtop.i18n import Message
 from loadtop.model import Cause
 
@@ -41,11 +41,11 @@ _REFUSALS = {
 
 class RemotePages(ABC):
     """``sockets`` are those here, by the address there. ``refusals`` says why the last connection to an address did not
-    reach its server; ssh names no address, so its reason is the ``refusal`` of the line. ``pids`` are processes there
-    that carry connections and descend from no other of loadtop's."""
+    reach its server; ssh names no address, so its reason is the ``refusal`` of the shell's connection. ``pids`` are
+    processes there that carry connections and descend from no other of loadtop's."""
 
-    def __init__(self, line: ShellLine) -> None:
-        self._line = line
+    def __init__(self, connection: ShellConnection) -> None:
+        self._connection = connection
         self._clients: dict[str, StatusClient] = {}
         self.sockets: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
@@ -85,7 +85,7 @@ class RemotePages(ABC):
     async def _socket(self, address: str) -> str:
         async with self._opening:
             if address not in self.sockets:
-                socket = str(self._line.directory / f"page{len(self.sockets)}")
+                socket = str(self._connection.directory / f"page{len(self.sockets)}")
                 await self.forward(address, socket)
                 self.sockets[address] = socket
             return self.sockets[address]
@@ -94,11 +94,11 @@ class RemotePages(ABC):
     def _explained(self, address: str) -> Generator[None]:
         """Raise the reason if the server refuses: the socket here always takes a connection, so ssh or the relay says
         whether the server did."""
-        self._line.refusal = self.refusals[address] = ""
+        self._connection.refusal = self.refusals[address] = ""
         try:
             yield
         except FetchError:
-            said = self.refusals[address] or self._line.refusal
+            said = self.refusals[address] or self._connection.refusal
             for words, refusal in _REFUSALS.items():
                 if words in said:
                     raise FetchError(refusal.message, fix=refusal.fix) from None

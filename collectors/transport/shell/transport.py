@@ -17,14 +17,14 @@ from collectors.linux.profile import LIMIT_S
 from collectors.linux.sockets import LISTENERS, TABLES
 from collectors.machine import Missing, Page, Reading, Request
 from collectors.transport.shell import frames
+from collectors.transport.shell.connection import CONNECT_S, ShellConnection
 from collectors.transport.shell.frames import Kept, Orders, RemoteShell
-from collectors.transport.shell.line import CONNECT_S, ShellLine
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.remote_clocks import RemoteClocks
 from loadtop.i18n import Message
 from loadtop.model import PROFILE_S
 
-ANSWER_S = 30.0  # a shell that takes longer is given up; OpenSSH itself finds out within 15 s that a line is dead
+ANSWER_S = 30.0  # a shell that takes longer is given up; OpenSSH itself finds out within 15 s that a connection is dead
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 SOCKETS_EVERY_S = 10.0
 """Accept queues are read that often where no perl can ask the kernel for them: to start ``ss``, or to walk the kernel's
@@ -44,7 +44,7 @@ class ShellTransport(ABC):
         self.source = source
         self.names: frozenset[str] = frozenset()
         self.published = False
-        self._line: ShellLine | None = None
+        self._connection: ShellConnection | None = None
         self._pages: RemotePages | None = None
         self._remote = RemoteShell(0, 4, "")
         self._orders = Orders()
@@ -63,7 +63,7 @@ class ShellTransport(ABC):
         self._reading = asyncio.Lock()
 
     @abstractmethod
-    async def start(self) -> tuple[ShellLine, RemotePages]:
+    async def start(self) -> tuple[ShellConnection, RemotePages]:
         """Start the loop there, and what brings pages from there. Raises :class:`TransportError`."""
 
     async def connect(self) -> None:
@@ -78,13 +78,13 @@ class ShellTransport(ABC):
             return await self._read(request)
 
     async def _read(self, request: Request) -> Reading:
-        line = self._line or await self._reopen()
+        connection = self._connection or await self._reopen()
         sockets, clocks = self._sockets_due(request), self._clocks.due
         try:
-            reading, unexplained = await self._exchange(line, request, sockets=sockets, clocks=clocks)
+            reading, unexplained = await self._exchange(connection, request, sockets=sockets, clocks=clocks)
             files = dict(reading.files)
             if unexplained:
-                files |= await self._explain(line, unexplained)
+                files |= await self._explain(connection, unexplained)
         except TransportError as error:
             raise await self._lose(error.message) from None
         self._failures = 0
@@ -95,7 +95,7 @@ class ShellTransport(ABC):
         own, page_kb = pages | {self._remote.pid}, self._remote.page_kb
         if not request.processes:
             return replace(reading, files=files, page_kb=page_kb, own=own)
-        return replace(reading, files=files, page_kb=page_kb, own=own, pss=self._next_pss(line, request))
+        return replace(reading, files=files, page_kb=page_kb, own=own, pss=self._next_pss(connection, request))
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         if self._pages is None:
@@ -113,68 +113,68 @@ class ShellTransport(ABC):
         return await self._pages.reach(address)
 
     async def profile(self, pids: Sequence[int]) -> str:
-        if self._line is None:
+        if self._connection is None:
             raise TransportError("no connection to the host")
-        line = self._line
-        answer = line.ask_beside("a", (PROFILE_S, *pids))
+        connection = self._connection
+        answer = connection.ask_beside("a", (PROFILE_S, *pids))
         await asyncio.wait((answer,), timeout=2 * LIMIT_S)
         if not answer.done():
-            line.give_up(answer)
+            connection.give_up(answer)
             raise TransportError("no response for {seconds:.0f} s", seconds=2 * LIMIT_S)
         if answer.cancelled():
             raise TransportError("no connection to the host")
         return answer.result()
 
     async def close(self) -> None:
-        line, self._line = self._line, None
+        connection, self._connection = self._connection, None
         pages, self._pages = self._pages, None
         if pages is not None:
             with contextlib.suppress(OSError):
                 await pages.close()
-        if line is not None:
-            await asyncio.shield(line.close())
+        if connection is not None:
+            await asyncio.shield(connection.close())
 
     async def _exchange(
-        self, line: ShellLine, request: Request, *, sockets: bool, clocks: bool
+        self, connection: ShellConnection, request: Request, *, sockets: bool, clocks: bool
     ) -> tuple[Reading, list[str]]:
         """One frame. After one that was not read to its end (a cancelled reading), everything is sent again."""
-        mark = line.next_mark()
+        mark = connection.next_mark()
         queues = self._remote.queues
         orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=queues, clocks=clocks)
         if not self._heard:
             orders = f"n\n{orders}"
         self._heard = False
-        frame = await line.exchange(orders, mark, ANSWER_S)
+        frame = await connection.exchange(orders, mark, ANSWER_S)
         found = frames.parse_frame(frame, mark, request, self._kept)
         self._heard = True
         return found
 
-    async def _explain(self, line: ShellLine, paths: Sequence[str]) -> dict[str, str | Missing]:
+    async def _explain(self, connection: ShellConnection, paths: Sequence[str]) -> dict[str, str | Missing]:
         """Read files that awk could not read again, because awk gives no reason."""
-        mark = line.next_mark()
-        frame = await line.exchange(frames.second_look(paths, mark), mark, ANSWER_S)
+        mark = connection.next_mark()
+        frame = await connection.exchange(frames.second_look(paths, mark), mark, ANSWER_S)
         found = frames.parse_looked(frame)
         told = {path: found.get(path, Missing("cannot be read")) for path in paths}
         self._kept.instead |= told
         return told
 
-    async def open(self, patience_s: float) -> ShellLine:
+    async def open(self, patience_s: float) -> ShellConnection:
         """Connect; the shell there has so long for its first answer. Raises :class:`TransportError`."""
-        line, pages = await self.start()
+        connection, pages = await self.start()
         async with contextlib.AsyncExitStack() as unfinished:  # also where the wait is cancelled, nothing continues
-            unfinished.push_async_callback(line.close)
-            mark = line.next_mark()
-            answer = await line.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience_s)
+            unfinished.push_async_callback(connection.close)
+            mark = connection.next_mark()
+            answer = await connection.exchange(f"m {mark}\ni\nm {mark}.\n", mark, patience_s)
             self._remote = frames.parse_remote(answer)
             unfinished.pop_all()
-        self._line, self._pages = line, pages
+        self._connection, self._pages = connection, pages
         self._orders, self._kept, self._heard = Orders(), Kept(), True
         self._pss, self._pss_wanted = None, []
         self._sockets, self._sockets_at, self._clocks = {}, 0.0, RemoteClocks()
         self._problem = None
-        return line
+        return connection
 
-    async def _reopen(self) -> ShellLine:
+    async def _reopen(self) -> ShellConnection:
         if time.monotonic() < self._again_at:
             raise self._missing()
         try:
@@ -221,7 +221,7 @@ class ShellTransport(ABC):
         else:
             files.update({path: self._sockets[path] for path in wanted if path in self._sockets})
 
-    def _next_pss(self, line: ShellLine, request: Request) -> Mapping[int, str | Missing]:
+    def _next_pss(self, connection: ShellConnection, request: Request) -> Mapping[int, str | Missing]:
         """Ask for proportional memory, of several processes at a time because each question costs a process there.
         Returns the last answer, once."""
         told: Mapping[int, str | Missing] = {}
@@ -231,5 +231,5 @@ class ShellTransport(ABC):
         self._turn += 1
         due = self._turn % PSS_EVERY == 0 or len(self._pss_wanted) > PSS_BATCH
         if due and self._pss_wanted and self._pss is None:
-            self._pss, self._pss_wanted = line.ask_beside("b", self._pss_wanted), []
+            self._pss, self._pss_wanted = connection.ask_beside("b", self._pss_wanted), []
         return told

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.transport.shell.line import CHUNK, CONNECT_S, FRAME_BYTES
+from collectors.transport.shell.connection import CHUNK, CONNECT_S, FRAME_BYTES
 from collectors.transport.ssh.failures import HostKey
 
 _MOST_BYTES = 1 << 20

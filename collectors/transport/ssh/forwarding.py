@@ -4,7 +4,7 @@ import asyncio
 
 from collectors.errors import FetchError
 from collectors.parsing import on_one_line
-from collectors.transport.shell.line import ShellLine
+from collectors.transport.shell.connection import ShellConnection
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.ssh.connection import Control, run_ssh
 
@@ -12,8 +12,8 @@ from collectors.transport.ssh.connection import Control, run_ssh
 class Forwards(RemotePages):
     """``ssh`` is the client's program, ``control`` the control socket of the connection."""
 
-    def __init__(self, line: ShellLine, ssh: str, control: Control) -> None:
-        super().__init__(line)
+    def __init__(self, connection: ShellConnection, ssh: str, control: Control) -> None:
+        super().__init__(connection)
         self._ssh = ssh
         self._control = control
 

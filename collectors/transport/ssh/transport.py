@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from collectors.errors import TransportError
 from collectors.transport.shell import frames
+from collectors.transport.shell.connection import ShellConnection
 from collectors.transport.shell.guard import SocketDirectory
-from collectors.transport.shell.line import ShellLine
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.transport import ShellTransport
 from collectors.transport.ssh.connection import ASK_S, ASKING, Prompt, control_socket, start_ssh, terminal_prompt
@@ -49,7 +49,7 @@ class SshTransport(ShellTransport):
                     finally:
                         self._prompt = None
 
-    async def start(self) -> tuple[ShellLine, RemotePages]:
+    async def start(self) -> tuple[ShellConnection, RemotePages]:
         with contextlib.ExitStack() as unfinished:  # also where the start is cancelled its directory goes
             directory = SocketDirectory()
             unfinished.callback(directory.remove)
@@ -70,6 +70,6 @@ class SshTransport(ShellTransport):
             return DeniedError(error.message, fix=error.fix) if denied else error
 
         self.names = frozenset({control.address})
-        line = ShellLine(self.source, process, directory, why)
-        line.send(script)
-        return line, Forwards(line, self._ssh[0], control)
+        connection = ShellConnection(self.source, process, directory, why)
+        connection.send(script)
+        return connection, Forwards(connection, self._ssh[0], control)

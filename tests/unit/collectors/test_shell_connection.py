@@ -11,10 +11,10 @@ from collectors.errors import FetchError, TransportError
 from collectors.transport.exec import relay
 from collectors.transport.exec.relay import RelayedPages
 from collectors.transport.exec.start import start_command
-from collectors.transport.shell import line as shell_line
+from collectors.transport.shell import connection as shell_connection
 from collectors.transport.shell import pages as shell_pages
+from collectors.transport.shell.connection import ShellConnection
 from collectors.transport.shell.guard import SocketDirectory
-from collectors.transport.shell.line import ShellLine
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.transport import ShellTransport
 
@@ -61,8 +61,8 @@ async def process() -> Process:
 
 
 @pytest.fixture
-async def line(process: Process) -> AsyncIterator[ShellLine]:
-    made = ShellLine("ssh://web1", cast("Any", process), cast("Any", Directory()), cast("Any", None))
+async def connection(process: Process) -> AsyncIterator[ShellConnection]:
+    made = ShellConnection("ssh://web1", cast("Any", process), cast("Any", Directory()), cast("Any", None))
     yield made
     await made.close()
 
@@ -73,35 +73,37 @@ def answered(process: Process, question: str, text: str) -> None:
 
 
 async def test_refused_connections_without_end_end_the_connection(
-    process: Process, line: ShellLine, monkeypatch: pytest.MonkeyPatch
+    process: Process, connection: ShellConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shell_line, "_MOST_LINES", 3)
+    monkeypatch.setattr(shell_connection, "_MOST_LINES", 3)
     process.stderr.feed_data(b"channel 3: open failed: connect failed: Connection refused\n" * 5)
     process.stderr.feed_eof()
-    await line._listening  # pyright: ignore[reportPrivateUsage]
+    await connection._listening  # pyright: ignore[reportPrivateUsage]
     assert process.returncode == -9
 
 
-async def test_one_question_at_a_time_until_it_is_answered_or_given_up(process: Process, line: ShellLine) -> None:
-    answers = [line.ask_beside("b", (pid,)) for pid in (1, 2, 3, 4)]
+async def test_one_question_at_a_time_until_it_is_answered_or_given_up(
+    process: Process, connection: ShellConnection
+) -> None:
+    answers = [connection.ask_beside("b", (pid,)) for pid in (1, 2, 3, 4)]
     assert [question.split()[-1] for question in process.sent] == ["1"]
-    line.give_up(answers[2])
-    line.give_up(answers[0])
+    connection.give_up(answers[2])
+    connection.give_up(answers[0])
     answered(process, process.sent[-1], "two")
     assert await answers[1] == "two"
     assert [question.split()[-1] for question in process.sent] == ["1", "2", "4"]
-    await line.close()
+    await connection.close()
     assert answers[3].cancelled()
 
 
 class Far(ShellTransport):
-    async def start(self) -> tuple[ShellLine, RemotePages]:
+    async def start(self) -> tuple[ShellConnection, RemotePages]:
         raise TransportError("no connection")
 
 
-async def test_a_profile_ends_with_the_connection(process: Process, line: ShellLine) -> None:
+async def test_a_profile_ends_with_the_connection(process: Process, connection: ShellConnection) -> None:
     far = Far("ssh://web1")
-    far._line = line  # pyright: ignore[reportPrivateUsage]
+    far._connection = connection  # pyright: ignore[reportPrivateUsage]
     profile = asyncio.create_task(far.profile((7,)))
     await asyncio.sleep(0)
     assert [question.split()[0] for question in process.sent] == ["a"]
@@ -111,10 +113,10 @@ async def test_a_profile_ends_with_the_connection(process: Process, line: ShellL
 
 
 async def test_the_reason_of_a_refused_connection_is_that_of_its_address(
-    line: ShellLine, monkeypatch: pytest.MonkeyPatch
+    connection: ShellConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages are requested at the same time."""
-    pages = RelayedPages(line, ("sh",))
+    pages = RelayedPages(connection, ("sh",))
     pages.sockets = {"web1:80": "Connection refused", "web1:81": "timed out"}
 
     async def exchange(refusal: str, *_: object) -> bytes:

@@ -25,7 +25,7 @@ Explain = Callable[[Sequence[str], int | None, str], TransportError]
 """Says why a connection ended, from the messages of its process, its exit status and what was printed there last."""
 
 
-class ShellLine:
+class ShellConnection:
     """One connection. :meth:`exchange` may be cancelled: what then comes too late is passed over."""
 
     def __init__(
