@@ -47,6 +47,13 @@ def test_presses_add_up_until_the_load_follows() -> None:
     assert sent == [SetConcurrency(25), SetConcurrency(30), SetConcurrency(25)]
 
 
+@pytest.mark.parametrize("changes", [{"concurrency": 1}, {"rate": 1.4}, {"rate": 0.5}])
+def test_less_than_one_is_refused(changes: dict[str, float]) -> None:
+    sent: list[Command] = []
+    assert LoadControl(sent.append).turn(sample(**changes), up=False) == "already at the minimum of 1"
+    assert sent == []
+
+
 def test_a_public_address_gets_no_more_connections_than_were_agreed() -> None:
     sent: list[Command] = []
     load_control = LoadControl(sent.append, most=500)

@@ -127,6 +127,12 @@ async def test_profiles_from_before_a_jump_are_shown(path: Path, appearance: App
         )
 
 
+async def test_no_host_can_be_added(path: Path, appearance: Appearance, screen_text: Screenshot) -> None:
+    async with replayed(path, appearance) as (app, press):
+        await press("h")
+        assert screen_text(app)[-1].rstrip() == " this recording has only one host"
+
+
 async def test_no_report_is_promised(path: Path, appearance: Appearance, screen_text: Screenshot) -> None:
     async with replayed(path, appearance) as (app, press):
         await press("end")

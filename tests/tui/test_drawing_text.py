@@ -19,6 +19,7 @@ from tui.drawing.line import (
     changed,
     clip,
     clip_middle,
+    clip_title,
     fit,
     fitting,
     hanging,
@@ -140,6 +141,12 @@ def test_clipping_shows_where() -> None:
     assert clip("mariadbd", 6) == "maria…"
     assert clip("データベース", 6) == "デー…"
     assert clip_middle("http://web1/a/long/way/index.php", 16) == "http://w…dex.php"
+
+
+def test_a_url_in_a_title_loses_its_scheme_first() -> None:
+    cut = [clip_title("http://127.0.0.1:8080/light", cells) for cells in (27, 26, 20, 12)]
+    assert cut == ["http://127.0.0.1:8080/light", "127.0.0.1:8080/light", "127.0.0.1:8080/light", "127.0.…light"]
+    assert clip_title("https://web1/index.php", 16) == "https://…dex.php"
 
 
 @given(WORDS, st.integers(1, 40), st.integers(1, 5))

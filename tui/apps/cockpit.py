@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
-from loadtop.i18n import tr
+from loadtop.i18n import Translatable, tr
 from loadtop.pipeline.feed import Feed, Mark, TakeProfile
 from tui.apps.load_control import LoadControl, LoadOwner
 from tui.apps.terminal import TerminalApp, abandon, clipboard
@@ -49,6 +49,8 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
     """Shows a feed. Its first screen is painted before the feed is started."""
 
     PALETTE_KEYS: ClassVar[Sequence[Key]] = (*KEYS, INTERRUPT)  # besides machines, panels and columns
+
+    ONE_HOST: Translatable = "only one host is watched: add more with --host NAME=ssh://HOST"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
@@ -178,7 +180,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
 
     def action_next_host(self, step: int = 1) -> None:
         if not self.reader.next_host(step):
-            self.say(tr("only one host is watched: add more with --host NAME=ssh://HOST"))
+            self.say(tr(self.ONE_HOST))
 
     def action_show_host(self, name: str) -> None:
         self.reader.show_host(name)

@@ -70,6 +70,8 @@ class LoadControl:
             return problem
         now = _now(load)
         before = round(now) if self._wanted is None or now != self._seen else self._wanted
+        if not up and before <= 1:
+            return tr("already at the minimum of 1")
         return self._ask_for(load, before, raised(before) if up else lowered(before))
 
     def set(self, load: LoadSample | None, typed: str) -> str:

@@ -64,6 +64,7 @@ _TIME = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,9}(?:\.\d+)?)", re.ASCI
 
 class ReplayCockpit(Cockpit, inherit_bindings=False):
     PALETTE_KEYS = KEYS
+    ONE_HOST: Translatable = "this recording has only one host"
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.key, key.action, key.label) for key in KEYS),
         Binding("home", "go_to(0)", "to the beginning"),

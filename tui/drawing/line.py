@@ -87,6 +87,11 @@ def clip_middle(text: str, cells: int, ellipsis: str = "…") -> str:
     return clip(text, room - room // 2, "") + ellipsis + tail
 
 
+def clip_title(title: str, cells: int, ellipsis: str = "…") -> str:
+    """Like :func:`clip_middle`. A URL that is too long loses its http:// first: that tells least."""
+    return clip_middle(title if width(title) <= cells else title.removeprefix("http://"), cells, ellipsis)
+
+
 def wrap(text: str, cells: int, lines: int, ellipsis: str = "…") -> list[str]:
     """``text`` broken at spaces or between East Asian characters into at most ``lines`` lines; the last may be cut."""
     if cells <= 0 or lines <= 0 or not text.strip():

@@ -7,7 +7,20 @@ from loadtop.model import LoadSample, LoadState
 from loadtop.model.places import LOCAL
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip, clip_middle, length, line, message_text, safe, spread, width
+from tui.drawing.line import (
+    Line,
+    Role,
+    Span,
+    clip,
+    clip_middle,
+    clip_title,
+    length,
+    line,
+    message_text,
+    safe,
+    spread,
+    width,
+)
 from tui.drawing.numbers import count, grouped, milliseconds, per_second
 from tui.state.view import Phase, View
 from tui.widgets.lines import Lines
@@ -56,7 +69,7 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
     ]
     rights = [[span for part in parts if part for span in (GAP, *part)] for parts in wanted]
     right = next((spans for spans in rights if least + length(spans) < cells), rights[-1])
-    name = clip_middle(title, max(0, cells - length(right) - 11), glyphs.ellipsis)
+    name = clip_title(title, max(0, cells - length(right) - 11), glyphs.ellipsis)
     return spread(line(Span(" loadtop", Role.BRAND), GAP, Span(name, Role.VALUE)), (*right, Span(" ")), cells)
 
 

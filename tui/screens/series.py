@@ -13,7 +13,7 @@ from loadtop.model.histogram import mean, percentile
 from loadtop.reports.tune import conclusion
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip_middle, fitting, hanging, length, line, message_text, safe, width
+from tui.drawing.line import Line, Role, Span, clip_title, fitting, hanging, length, line, message_text, safe, width
 from tui.drawing.numbers import ABSENT, count, milliseconds, per_second, percent
 from tui.state.view import Phase, View
 from tui.widgets.page import PageScreen
@@ -124,7 +124,7 @@ class TuneScreen(PageScreen):
         over = view.phase is not Phase.STARTING and (view.load is None or view.load.state.ended)
         running = None if over else sweep.running
         stand = self._stand(sweep, over)
-        title = clip_middle(safe(view.title), max(LEAST_NAME, cells - length(stand) - 2), self.glyphs.ellipsis)
+        title = clip_title(safe(view.title), max(LEAST_NAME, cells - length(stand) - 2), self.glyphs.ellipsis)
         lines = [line(Span(f"{title}  ", Role.VALUE), *stand)]
         if view.phase is Phase.BROKEN:
             lines += hanging((), message_text(view.detail), cells, Role.BAD)
