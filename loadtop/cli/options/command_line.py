@@ -15,8 +15,7 @@ from loadtop.generator.plan import Plan, PlanError, Proxy, Step, Target, TlsOpti
 from loadtop.i18n import Message, Translatable, plural
 from loadtop.model import MAX_HOSTS
 from loadtop.model.places import HERE, LOCAL
-from loadtop.servers import StatusOption
-from loadtop.servers.status_options import STATUS_OPTIONS
+from loadtop.servers.status_options import STATUS_OPTIONS, StatusOption
 
 SHORTEST_STEP = 3  # intervals of the shortest step to judge: four samples for the steady state, and one before them
 

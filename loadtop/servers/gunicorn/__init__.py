@@ -1,1 +1,1 @@
-"""gunicorn: it has no status page, and so no option. ``kind.py`` declares the rest."""
+"""gunicorn as a kind of server."""

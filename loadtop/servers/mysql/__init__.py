@@ -1,5 +1,1 @@
-"""MySQL: the option that names its address. ``kind.py`` declares the rest."""
-
-from loadtop.servers import ADDRESS, ADDRESS_FORMS, StatusOption
-
-OPTION = StatusOption("mysql", "MySQL or MariaDB server", ADDRESS_FORMS, ADDRESS, "ADDRESS")
+"""MySQL and MariaDB as a kind of server."""

@@ -1,5 +1,1 @@
-"""Redis: the option that names its address. ``kind.py`` declares the rest."""
-
-from loadtop.servers import ADDRESS, ADDRESS_FORMS, StatusOption
-
-OPTION = StatusOption("redis", "Redis server", ADDRESS_FORMS, ADDRESS, "ADDRESS")
+"""Redis as a kind of server."""
