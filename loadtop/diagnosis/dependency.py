@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
-from loadtop.diagnosis.response_times import LeastTime, at_work, is_queue_without_order
+from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, at_work, is_queue_without_order
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
@@ -26,7 +26,6 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
 MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests in progress with a pending request there; our own
-SLOWER, SLOWER_CLEAR = 1.7, 1.4  # this many times the time when few ask; our own, as for ``waiting``
 FEWER = 1.5  # this many times fewer connections of the load, and pending requests, are clearly fewer; our own
 PER_QUESTION = 3.0
 """Without such intervals: a serialised service with N open questions takes N times its least time. A third of that must
@@ -35,7 +34,6 @@ be seen, because the least time of a whole request holds more than the service; 
 EVENLY = 1.0  # times the time there: the 5th and the 95th percentile of all requests must be no further apart; our own
 LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
 LEAST_QUESTIONS = 1.5  # pending requests that are a queue; our own
-CALM_PCT = 75.0  # percent of the CPU above which everything slows down; our own, as for ``waiting``
 LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
 ENOUGH = 5  # requests in an interval whose times say something; our own
 LOCKED_PART = 0.5  # of the pending requests that wait for locks in the service; our own

@@ -6,7 +6,11 @@ from loadtop.rates.measured import Measured
 from loadtop.rates.records import LoadRates
 
 LOW_PERCENTILE = 10.0
-SLOWER = 1.7  # even the fastest tenth takes this many times the least: then all wait, not some; our own
+SLOWER, SLOWER_CLEAR = 1.7, 1.4
+"""Even the fastest tenth takes this many times the least: then all wait, not some. The second is for a finding that
+holds. ``dependency`` compares with the time when few ask. Our own."""
+
+CALM_PCT = 75.0  # percent of the CPU above which everything slows down, although it is not full yet; our own
 
 LOW_OF_SPREAD, HIGH_OF_SPREAD, SPREAD = 20.0, 80.0, 2.0
 """Or the fastest fifth does, and from there to the slowest fifth is this many times more: a queue without order. Our

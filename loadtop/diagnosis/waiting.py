@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, median
 
-from loadtop.diagnosis.response_times import SLOWER, LeastTime, alone_us, slow_part
+from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import LoadSample, Role, State
@@ -20,8 +20,6 @@ from loadtop.model.histogram import mean
 from loadtop.rates.measured import HostView, Measured
 
 WAITING_PCT, WAITING_CLEAR_PCT = 60.0, 45.0  # percent of the requests in flight that wait, by Little's law; our own
-
-SLOWER_CLEAR = 1.4  # as :data:`~loadtop.diagnosis.response_times.SLOWER`, for a finding that holds; our own
 
 EVERY_SLOWER, EVERY_WAITING_PCT, ENOUGH = 1.3, 20.0, 20
 """Or every one of at least so many requests takes this many times R0: pages that differ would still have fast ones. Or
@@ -31,8 +29,6 @@ LEAST_WAIT_MS = 5.0  # ms of waiting below which it is the noise of schedulers a
 
 GROWTH, GAIN = 1.5, 1.1
 """With this many times the connections, throughput of less than that many times is no growth; our own."""
-
-CALM_PCT = 75.0  # percent of the CPU above which requests may well wait for that, although it is not full yet; our own
 
 LEVELS, SERVED = 64, 16  # how many numbers of connections are remembered, and how many intervals of each
 
