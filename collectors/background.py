@@ -9,7 +9,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page, without_credentials
@@ -142,8 +142,9 @@ class StatusPage:
         except FetchError as error:
             self._newest = Answer(problem=error, waited_s=self._now() - self._asked)
             return
-        self._prompt = page.took_s < self._timeout_s / 10
-        self._newest = Answer(page, time.monotonic(), waited_s=self._now() - self._asked)
+        took_s = self._now() - self._asked
+        self._prompt = took_s < self._timeout_s / 10
+        self._newest = Answer(replace(page, took_s=took_s), time.monotonic(), waited_s=took_s)
 
     def _fail(self, error: Message) -> None:
         self._newest = Answer(problem=FetchError(error), waited_s=self._now() - self._asked)

@@ -157,12 +157,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``url`` is without credentials, ``text`` cut at 1 MiB, ``took_s`` from the request's start to the last byte."""
+    """``url`` is without credentials, ``text`` cut at 1 MiB, ``took_s`` from the request to the last byte: as
+    :class:`~collectors.background.StatusPage` measures it."""
 
     url: str
     status: int
     text: str
-    took_s: float
+    took_s: float = 0.0
 
 
 def without_credentials(url: str) -> str:

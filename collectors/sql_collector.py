@@ -3,7 +3,6 @@
 import asyncio
 import getpass
 import importlib
-import time
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import ClassVar
@@ -49,7 +48,6 @@ class SqlCollector(DatabaseCollector[S]):
         raise NotImplementedError
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        began = time.perf_counter()
         session = self._sessions.get(url)
         if session is None:
             session = self._sessions[url] = Session(lambda: self._opening(url))
@@ -64,10 +62,10 @@ class SqlCollector(DatabaseCollector[S]):
             raise refused(error) from None
         except Exception as error:  # whatever the library raises
             if self.is_full(error):
-                return Page(url, REFUSES, "", time.perf_counter() - began)
+                return Page(url, REFUSES, "")
             said = short(f"{type(error).__name__}: {error}", LONGEST_TEXT)
             raise self.refusal(error) or FetchError("cannot read its response ({error})", error=said) from None
-        return Page(url, 200, text, time.perf_counter() - began)
+        return Page(url, 200, text)
 
     async def close(self) -> None:
         await super().close()

@@ -7,7 +7,6 @@ class make it ``gthread``. Linux, net/ipv4/inet_diag.c: a connection that was no
 """
 
 import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -51,7 +50,6 @@ class GunicornCollector(ServerCollector[GunicornPool]):
 
     async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002 - the kernel answers at once
         """The number of connections that the workers have accepted at an address."""
-        began = time.perf_counter()
         unix = url.startswith("/")
         try:
             texts = await self.machine.texts((STREAMS,) if unix else sockets.OPEN_TABLES)
@@ -62,7 +60,7 @@ class GunicornCollector(ServerCollector[GunicornPool]):
             raise FetchError(error.message) from None
         except ParseError as error:
             raise FetchError(verbatim(str(error))) from None
-        return Page(url, 200, str(number), time.perf_counter() - began)
+        return Page(url, 200, str(number))
 
     def records(self, page: Page, at: float) -> Sequence[GunicornPool]:
         return (GunicornPool(address=page.url, connections=count_or_none(page.text), at=at),)

@@ -8,7 +8,6 @@ socket (type 3), which is left out: its frontend counts it too.
 
 import csv
 import re
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -76,12 +75,11 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         address = socket_of(url)
         if address is None:
             return await super().fetch(url, timeout_s)
-        began = time.perf_counter()
         answer = await self.machine.ask(address, b"show stat\n", timeout_s)
         text = answer.decode("utf-8", "replace")
         if "permission denied" in text[:200].lower():
             raise FetchError("the level of HAProxy's stats socket does not permit `show stat`: raise it in haproxy.cfg")
-        return Page(url, 200, text, time.perf_counter() - began)
+        return Page(url, 200, text)
 
     def records(self, page: Page, at: float) -> Sequence[HaproxyProxy]:
         return [replace(line, at=at) for line in parse_page(page)]

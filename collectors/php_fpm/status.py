@@ -11,7 +11,6 @@ The connection is not kept, so that the server ends it after the answer.
 import json
 import re
 import struct
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,15 +68,14 @@ async def fetch(machine: Machine, url: str, timeout_s: float, paths: Sequence[st
     address, path = place_of(url)
     if not address:
         return await machine.fetch(url, timeout_s)
-    began = time.perf_counter()
-    page = Page(url, 404, "", 0.0)
+    page = Page(url, 404, "")
     for each in [path] if path else paths:
         answer = await machine.ask(address, request(each), timeout_s)
         try:
             status, body = parse_answer(answer)
         except ParseError as error:
             raise FetchError(verbatim(str(error))) from None
-        page = Page(url, status, body, time.perf_counter() - began)
+        page = Page(url, status, body)
         if status == 200:
             break
     return page

@@ -10,7 +10,6 @@ import importlib
 import ipaddress
 import re
 import ssl
-import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -49,13 +48,10 @@ class StatusClient:
         session = await self._open()
         import aiohttp
 
-        began = time.perf_counter()
         limit = aiohttp.ClientTimeout(total=timeout_s)
         try:
             async with session.get(url, timeout=limit, allow_redirects=False, ssl=not is_loopback(url)) as response:
-                text = await _text(response)
-                took_s = time.perf_counter() - began
-                return Page(without_credentials(url), response.status, text, took_s)
+                return Page(without_credentials(url), response.status, await _text(response))
         except TimeoutError:
             raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except aiohttp.InvalidURL:

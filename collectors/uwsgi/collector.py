@@ -6,7 +6,6 @@ the requests that are being served, with their cookies: nothing of them is kept.
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -37,9 +36,8 @@ class UwsgiCollector(ServerCollector[UwsgiStatus]):
     option_value = "ADDRESS"
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        began = time.perf_counter()
         answer = await self.machine.ask(url, b"", timeout_s)
-        return Page(url, 200, answer.decode("utf-8", "replace"), time.perf_counter() - began)
+        return Page(url, 200, answer.decode("utf-8", "replace"))
 
     def records(self, page: Page, at: float) -> Sequence[UwsgiStatus]:
         return (replace(parse_page(page), at=at),)

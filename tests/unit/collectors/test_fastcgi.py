@@ -59,7 +59,7 @@ async def test_the_first_path_that_has_a_page_is_taken() -> None:
     machine.pages["http://web1/s"] = "web"
     known = cast("Machine", machine)
     page = await fpm.fetch(known, "unix:/s", 1.0, ("/a", "/b", "/c"))
-    assert (page.status, page.text, machine.fetched, 0 <= page.took_s < 60) == (200, "/b", ["/a", "/b"], True)
+    assert (page.status, page.text, machine.fetched) == (200, "/b", ["/a", "/b"])
     assert (await fpm.fetch(known, "unix:/s;/a", 1.0)).status == 404
     assert (await fpm.fetch(known, "unix:/s", 1.0, ())) == Page("unix:/s", 404, "", 0.0)
     assert (await fpm.fetch(known, "http://web1/s", 1.0)).text == "web"

@@ -67,7 +67,7 @@ async def test_its_socket() -> None:
     machine = FakeMachine()
     machine.answers = {"/s": b"# pxname\xff", "/t": b"Permission denied\n"}
     page = await collector_of(machine).fetch("unix:/s", 1.0)
-    assert (page.status, page.text, 0 <= page.took_s < 60) == (200, "# pxname\ufffd", True)
+    assert (page.status, page.text) == (200, "# pxname\ufffd")
     with pytest.raises(FetchError, match="socket does not permit"):
         await collector_of(machine).fetch("unix:/t", 1.0)
     machine.pages["http://web1/stats;csv"] = "table"

@@ -215,6 +215,5 @@ async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.Monk
     assert [page.url for page in collector.pages] == ["/run/x.sock", "db:6379"]
     page = await collector.fetch("db:6379", 1.0)
     assert page.status == 200
-    assert 0 < page.took_s < 60
     assert collector.records(page, 5.0)[0].at == 5.0
     assert machine.asked == [("db:6379", "*2\r\n$4\r\nAUTH\r\n$5\r\nHü5h\r\n".encode() + question(""))]

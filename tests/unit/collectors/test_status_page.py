@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from collectors.background import PATIENCE, Answer, StatusPage
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page
@@ -25,7 +27,7 @@ class Server:
         await asyncio.sleep(self.takes_s)
         if self.problem:
             raise FetchError(verbatim(self.problem))
-        return Page(url, 200, f"answer {self.asked}", self.takes_s)
+        return Page(url, 200, f"answer {self.asked}")
 
 
 @instantly
@@ -37,6 +39,7 @@ async def test_a_quick_page_is_there_at_once() -> None:
         answer = page.take()
         assert answer.page is not None
         assert answer.page.text == f"answer {number}"
+        assert answer.page.took_s == pytest.approx(0.01)
         assert page.take().page is None
         await asyncio.sleep(1.0)
 
@@ -54,7 +57,7 @@ async def test_a_page_is_never_requested_twice_at_a_time() -> None:
     assert str(answers[0].problem) == "no response for 1.0 s: all workers may be busy"
     assert str(answers[2].problem) == "no response for 3.0 s: all workers may be busy"
     assert answers[3].page is not None
-    assert answers[3].waited_s == 3.5
+    assert answers[3].page.took_s == answers[3].waited_s == 3.5
 
 
 @instantly
