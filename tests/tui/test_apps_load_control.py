@@ -82,7 +82,7 @@ def test_a_load_that_something_else_steers_is_not_changed(load_owner: LoadOwner,
     if load_owner != "command":
         assert {load_control.next_step(running)} == said
         assert sent == []
-    load_control.stop(running)
+    load_control.stop(runs=True)
     assert (StopLoad() in sent) is stops
 
 
@@ -93,13 +93,13 @@ def test_without_a_load_nothing_is_sent() -> None:
     assert load_control.turn(None, up=True) == "there is no load to change"
     assert load_control.turn(ended, up=True) == "the load has ended: r restarts it"
     assert load_control.turn(sample(concurrency=None), up=True) == "this load cannot be changed while it runs"
-    assert load_control.stop(ended) == "no load is running"
+    assert load_control.stop(runs=False) == "no load is running"
     assert sent == []
 
 
 def test_the_load_is_stopped() -> None:
     sent: list[Command] = []
-    LoadControl(sent.append).stop(sample())
+    LoadControl(sent.append).stop(runs=True)
     assert sent == [StopLoad()]
 
 

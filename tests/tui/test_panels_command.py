@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 
 from loadtop.engines.command import CommandLoad
+from loadtop.pipeline.feed import StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.stage import ROLES, Shot, lines_of, strips_of, until
 from tui.apps.cockpit import Cockpit
@@ -71,6 +72,24 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
         assert app.is_running
         await pilot.press("enter", "ctrl+c")
     assert app.return_value is signal.SIGINT
+
+
+async def test_a_command_that_tells_nothing_of_its_load_is_stopped_by_key(
+    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+) -> None:
+    feed = feed_of("watching")
+    async with running("read end", feed, appearance) as (app, pilot, program):
+        await pilot.press("s")
+        assert feed.commands == [StopLoad()]
+        await pilot.press("q")
+        assert "press q again" in screen_text(app)[-1]
+        app.panels["command"].focus()
+        await pilot.press("enter", "enter")
+        await asyncio.wait_for(program.wait(), 20)
+        await until(lambda: any("exit code" in line for line in screen_text(app)))
+        await pilot.press("s")
+        assert "no load is running" in screen_text(app)[-1]
+    assert feed.commands == [StopLoad()]
 
 
 async def test_a_command_ended_by_a_signal_has_the_exit_code_that_a_shell_reports(

@@ -79,6 +79,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         self.reader = FeedReader(feed, self._draw_soon, CURVES)
         self.load_control = LoadControl(feed.command, load_owner if program is None else "command", most)
         self._first = first
+        self._program = program
         self.panels = self._cockpit.panels
         self._message_ends: Timer | None = None
         self._asked_to_leave = False
@@ -89,6 +90,12 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
     def live_screen(self) -> LiveScreen:
         """The cockpit, or the page over it: the only screens that this app opens."""
         return cast("LiveScreen", self.screen)
+
+    @property
+    def _load_runs(self) -> bool:
+        """Whether there is something to stop. A command that is no known tool gives no samples of a load."""
+        program = self._program
+        return self.reader.load_runs or (program is not None and program.exit_code is None and not program.problem)
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -145,7 +152,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
     # Actions, one per key.
 
     def action_leave(self) -> None:
-        if self.reader.load_runs and not self._asked_to_leave:
+        if self._load_runs and not self._asked_to_leave:
             self.say(tr("a load is running: press q again to stop it and quit"), Role.WARN)
             self._asked_to_leave = True
             return
@@ -170,7 +177,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
             await self._cockpit_alone().ask("load", words, digit, number=True)
 
     def action_stop_load(self) -> None:
-        self.say(self.load_control.stop(self.reader.load))
+        self.say(self.load_control.stop(runs=self._load_runs))
 
     def action_restart_load(self) -> None:
         self.say(self.load_control.restart(self.reader.load))

@@ -117,8 +117,9 @@ class LoadControl:
         self._command(NextStep())
         return tr("step {step} of {steps} ends early", step=load.step, steps=load.steps)
 
-    def stop(self, load: LoadSample | None) -> str:
-        if load is None or load.state.ended:
+    def stop(self, *, runs: bool) -> str:
+        """``runs``: there is a load that can be stopped, or a command, also one that tells nothing of its load."""
+        if not runs:
             return tr("no load is running")
         if self._owner == "plan":
             return self._not_by_hand
