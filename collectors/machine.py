@@ -222,6 +222,10 @@ class Transport(Connection, Protocol):
         ...
 
 
+ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"  # noqa: S104 - every address of a machine, as the kernel has it
+EVERYWHERE = ("", "*", "[::]", ANY_IPV4, ANY_IPV6)  # as a configuration may have it, too
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a process listens: an address (``0.0.0.0`` and ``::`` are all of them) and a port, or the path of a unix
@@ -238,7 +242,7 @@ class Endpoint:
     @property
     def from_here(self) -> "Endpoint":
         """The same as its own machine can ask it."""
-        return Endpoint({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address), self.port)  # noqa: S104
+        return Endpoint({ANY_IPV4: "127.0.0.1", ANY_IPV6: "::1"}.get(self.address, self.address), self.port)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import urlsplit
 
-from collectors.machine import Endpoint
-
-_ANY = ("0.0.0.0", "::")  # noqa: S104 - as read
-_EVERYWHERE = ("", "*", "[::]", *_ANY)  # as a configuration has it
+from collectors.machine import EVERYWHERE, Endpoint
 
 
 def port_of(url: str) -> int:
@@ -33,7 +30,7 @@ def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoi
     return frozenset(
         pid
         for pid, endpoints in places.items()
-        if any(each in asked or (each.address in _ANY and each.port in ports) for each in endpoints)
+        if any(each in asked or (each.address in EVERYWHERE and each.port in ports) for each in endpoints)
     )
 
 
@@ -48,4 +45,4 @@ def here(listen: str) -> str:
     if not listen or listen.startswith("/"):
         return listen
     host, _, port = listen.rpartition(":")
-    return f"127.0.0.1:{port}" if host in _EVERYWHERE else listen
+    return f"127.0.0.1:{port}" if host in EVERYWHERE else listen

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from collectors import host_names
-from collectors.machine import Endpoint, Missing, Texts, Wanted
+from collectors.machine import EVERYWHERE, Endpoint, Missing, Texts, Wanted
 
 OWN_ADDRESSES = (Wanted("/proc/net/fib_trie"), Wanted("/proc/net/if_inet6"))
 _LOCAL = re.compile(r"\|-- ([\d.]{7,15})\n\s{0,99}/32 host LOCAL", re.ASCII)
@@ -16,7 +16,6 @@ _LOCAL6 = re.compile(r"^([0-9a-f]{32}) ", re.ASCII | re.MULTILINE)
 MOST_ADDRESSES = 64  # of one machine that are kept
 MOST_PLACES = 5000  # that are followed for one URL; what else a configuration names is unknown
 _MOST_OF_NAME = 500  # addresses of one name, or of the machine
-_ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - as they are configured
 _ALL = "*"  # in place of a host: every entry at a port
 
 T = TypeVar("T")
@@ -69,7 +68,7 @@ def _keys(entry: Place) -> Iterator[tuple[str, int]]:
         yield entry.socket, 0
     elif entry.port:
         yield _ALL, entry.port
-        yield "" if entry.host in _ANYWHERE else entry.host, entry.port
+        yield "" if entry.host in EVERYWHERE else entry.host, entry.port
 
 
 def accepted(routes: Iterable[Routes], entry: Place) -> bool:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from collectors.config_files import Config, config_file, includes, read_config
-from collectors.machine import NO_FILE, Endpoint, Missing, Texts, lines_of
+from collectors.machine import ANY_IPV4, NO_FILE, Endpoint, Missing, Texts, lines_of
 from collectors.parsing import MOST_PORT, count_or_none
 
 LAYOUTS = (  # Debian, Red Hat, SUSE and Alpine, built from source, FreeBSD
@@ -99,9 +99,8 @@ def parse(lines: Iterable[str], mpm: str = "") -> dict[str, int]:
 def listening(config: Config) -> tuple[Endpoint, ...]:
     """Where ``Listen`` says that it listens, whether or not the section it is in counts."""
     found = (match for line in config.lines if (match := _LISTEN.match(line)))
-    everywhere = "0.0.0.0"  # noqa: S104 - as the kernel has it
     endpoints = (
-        Endpoint(match[1] or match[2] or everywhere, port)
+        Endpoint(match[1] or match[2] or ANY_IPV4, port)
         for match in found
         if (port := count_or_none(match[3], MOST_PORT)) is not None
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.config_files import Config, read_config
-from collectors.machine import Endpoint, Texts
+from collectors.machine import EVERYWHERE, Endpoint, Texts
 from collectors.parsing import MOST_PORT, count_or_none
 from collectors.routing import Place, Route, Routes
 
@@ -34,7 +34,6 @@ _SECTIONS = (
 )
 _SWITCHES_ON = ("enable", "auth", "realm", "refresh", "show-legends", "admin", "hide-version")
 _WORDS = re.compile(r"\"((?:[^\"\\]|\\.){0,4096})\"?|'([^']{0,4096})'?|([^\s\"'#]{1,4096})")
-_EVERYWHERE = ("", "*", "0.0.0.0", "::")  # noqa: S104 - as they are written there
 _TCP = ("", "ipv4", "ipv6", "tcp", "tcp4", "tcp6")
 _FAMILY = re.compile(r"(?:(\w{1,99})@)?(.{0,4096})", re.ASCII | re.DOTALL)
 _PLACE = re.compile(r"(.{0,4096}?)(?::([+-]?)(\d{1,5}))?", re.ASCII)
@@ -161,7 +160,7 @@ def place_of(text: str, chroot: str = "") -> Place:
     place = _PLACE.fullmatch(rest) if family in _TCP else None
     port = count_or_none(place[3] or "0", MOST_PORT) if place else None
     host = place[1].strip("[]") if place else ""
-    if place is None or port is None or not (host in _EVERYWHERE or _HOST.fullmatch(host)):
+    if place is None or port is None or not (host in EVERYWHERE or _HOST.fullmatch(host)):
         return Place(text=text)
     relative = place[3] is None or bool(place[2])
-    return Place("" if host in _EVERYWHERE else host, -port if place[2] == "-" else port, "", text, relative)
+    return Place("" if host in EVERYWHERE else host, -port if place[2] == "-" else port, "", text, relative)

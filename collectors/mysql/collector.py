@@ -7,16 +7,14 @@ knows the user of the process that asks.
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from collectors.blocking import BLOCKED, HIDDEN, LIMIT_S, blocking
 from collectors.errors import FetchError, ParseError
 from collectors.kind import Kind
-from collectors.machine import Page, Wanted
+from collectors.machine import Page
 from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, short
 from collectors.sql_collector import STATEMENT_S, SqlCollector, status_of
 from collectors.sql_session import Channel, Connection, Login
@@ -39,7 +37,6 @@ _TOO_MANY = (1040, 1203, 1226)  # ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIO
 _UNSEEN = (1044, 1142, 1143, 1227)  # ER_DBACCESS_DENIED, ER_TABLEACCESS_DENIED, of a column, a privilege is missing
 _LOST = range(2000, 3000)  # errors of the client: the connection is of no use any more
 _DENIED = (1044, 1045, 1130, 1698)  # ER_DBACCESS_DENIED, ER_ACCESS_DENIED, ER_HOST_NOT_PRIVILEGED, no password
-_OPTION_BYTES = 1 << 16
 _MOST_LINES = 1000
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\"}
@@ -102,7 +99,7 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
     )
 
     def login(self, library: ModuleType, address: str, user: str, *, trusted: bool) -> Login:
-        account = option_file_account() if trusted else ("", "")
+        account = account_in(files.of_user("~/.my.cnf")) if trusted else ("", "")
         through_socket = address.startswith("/")
 
         def log_in(channel: Channel) -> Connection:
@@ -179,14 +176,6 @@ class _Connection:
 
     def close(self) -> None:
         self._library.close()
-
-
-def option_file_account() -> tuple[str, str]:
-    """User and password of the section ``[client]`` of ``~/.my.cnf``, empty where it has none."""
-    with suppress(RuntimeError):  # no home directory
-        text = files.read(Wanted(str(Path("~/.my.cnf").expanduser()), _OPTION_BYTES, regular=True))
-        return account_in(text) if isinstance(text, str) else ("", "")
-    return "", ""
 
 
 def account_in(text: str) -> tuple[str, str]:

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from collectors.config_files import Config, includes, read_config
-from collectors.machine import Endpoint, Texts
+from collectors.machine import ANY_IPV4, Endpoint, Texts
 from collectors.parsing import MOST_PORT, count_or_none
 from collectors.routing import Place, Route, Routes
 
 LAYOUTS = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf", "/usr/local/etc/nginx/nginx.conf")
 """Distributions for Linux, built from source, FreeBSD."""
 
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - as the kernel has it
 _DEFAULT_PROCESSES, _DEFAULT_CONNECTIONS, _DEFAULT_PORT = 1, 512, 80
 _MOST_WORDS = 200_000
 INCLUDE = re.compile(r"\s{0,200}include\s{1,50}[\"']?([^\s;\"']{1,500})[\"']?\s{0,50};\s{0,50}(?:#.{0,4096})?$")
@@ -102,7 +101,7 @@ def parse(lines: Iterable[str]) -> Settings:
             continue
         words = []
     for each in found.servers:
-        each.listens = each.listens or [Place(EVERYWHERE, _DEFAULT_PORT)]
+        each.listens = each.listens or [Place(ANY_IPV4, _DEFAULT_PORT)]
     return found
 
 
@@ -175,7 +174,7 @@ def _listen(text: str) -> Place:
     if text.startswith("unix:"):
         return Place(socket=text.removeprefix("unix:"))
     place = _place(f":{text}" if text.isdecimal() else text, _DEFAULT_PORT)
-    return Place(EVERYWHERE if place.host in ("", "*") else place.host, place.port) if place.port else Place()
+    return Place(ANY_IPV4 if place.host in ("", "*") else place.host, place.port) if place.port else Place()
 
 
 def _place(text: str, default: int = 0, written: str = "") -> Place:

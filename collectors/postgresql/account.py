@@ -9,13 +9,10 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-from collectors.machine import Wanted
 from collectors.transport import files
 from collectors.transport.exchange import host_and_port
 
-_FILE_BYTES = 1 << 16
 _MOST_LINES = 1000
 _FIELD = re.compile(r"((?:[^:\\]|\\.){0,1000})(?::|$)", re.DOTALL)
 
@@ -34,7 +31,7 @@ def account_for(address: str, user: str, environment: Mapping[str, str] = os.env
     database = environment.get("PGDATABASE") or service.get("dbname") or "postgres"
     password = environment.get("PGPASSWORD") or service.get("password") or ""
     if not password:
-        text = _text(environment.get("PGPASSFILE") or "~/.pgpass")
+        text = files.of_user(environment.get("PGPASSFILE") or "~/.pgpass")
         password = password_in(text, address, database, user)
     return Account(user, password, database)
 
@@ -61,7 +58,7 @@ def _service(environment: Mapping[str, str]) -> Mapping[str, str]:
     name = environment.get("PGSERVICE")
     if not name:
         return {}
-    return service_in(_text(environment.get("PGSERVICEFILE") or "~/.pg_service.conf"), name)
+    return service_in(files.of_user(environment.get("PGSERVICEFILE") or "~/.pg_service.conf"), name)
 
 
 def service_in(text: str, name: str) -> Mapping[str, str]:
@@ -70,10 +67,3 @@ def service_in(text: str, name: str) -> Mapping[str, str]:
     with suppress(configparser.Error):
         parser.read_string(text)
     return dict(parser[name]) if parser.has_section(name) else {}
-
-
-def _text(path: str) -> str:
-    with suppress(RuntimeError):  # no home directory
-        text = files.read(Wanted(str(Path(path).expanduser()), _FILE_BYTES, regular=True))
-        return text if isinstance(text, str) else ""
-    return ""

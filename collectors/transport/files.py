@@ -11,12 +11,14 @@ import stat
 import sys
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 
 from collectors.linux.sockets import TIME_WAIT
 from collectors.machine import LIMIT_BYTES, NOT_REGULAR, Missing, Wanted, lines_of
 from collectors.parsing import MOST_LINES, pids
 
 _CHUNK = 65536
+_OF_USER_BYTES = 1 << 16
 _LINKS_OF_ONE = 2000  # open files of one process, and of all, that are looked through for sockets
 _MOST_LINKS = 40_000
 _MOST_OF_A_TABLE = 1 << 23  # 55,000 sockets
@@ -32,6 +34,14 @@ def read(wanted: Wanted, root: str = "") -> str | Missing:
     if path.endswith("/"):
         return _links(path, wanted.limit)
     return _regular(path, wanted.limit) if wanted.regular else read_whole(path, wanted.limit)
+
+
+def of_user(path: str) -> str:
+    """A text file of the watching user (``~/...``); empty where there is none."""
+    with contextlib.suppress(RuntimeError):  # no home directory
+        text = read(Wanted(str(Path(path).expanduser()), _OF_USER_BYTES, regular=True))
+        return text if isinstance(text, str) else ""
+    return ""
 
 
 def read_whole(path: str, limit: int, *, once: bool = False) -> str | Missing:

@@ -10,9 +10,10 @@ import pytest
 from collectors.blocking import HIDDEN
 from collectors.errors import AbsentError, FetchError, ParseError
 from collectors.machine import Machine, Page
-from collectors.mysql.collector import FIX, MysqlCollector, account_in, option_file_account, parse
+from collectors.mysql.collector import FIX, MysqlCollector, account_in, parse
 from collectors.servers import KINDS
 from collectors.sql_collector import REFUSES, status_of
+from collectors.transport import files
 from collectors.under_test import UnderTest
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -225,6 +226,6 @@ def test_an_account_that_may_not_ask_who_blocks_whom(error: int, rows: tuple[tup
 
 
 def test_without_an_option_file_there_is_no_account() -> None:
-    assert option_file_account() == ("", "")
+    assert account_in(files.of_user("~/.my.cnf")) == ("", "")
     (Path.home() / ".my.cnf").mkdir()
-    assert option_file_account() == ("", "")
+    assert account_in(files.of_user("~/.my.cnf")) == ("", "")

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.config_files import Config, includes
-from collectors.machine import Endpoint, Missing
+from collectors.machine import ANY_IPV4, Endpoint, Missing
 from collectors.nginx import configuration
-from collectors.nginx.configuration import EVERYWHERE
 from collectors.routing import Place, accepted, reached
 from tests.unit.collectors.fake_machine import FakeFiles
 from tests.unit.known import known
@@ -108,7 +107,7 @@ def test_debians_configuration() -> None:
     assert (settings.processes, settings.connections) == (None, 768)
     assert [path for server in settings.servers for path in server.status_paths] == ["/basic_status", "/status"]
     assert configuration.listening(config) == (
-        Endpoint(EVERYWHERE, 80),
+        Endpoint(ANY_IPV4, 80),
         Endpoint("::", 80),
         Endpoint("127.0.0.1", 8080),
     )
@@ -147,15 +146,15 @@ def test_limits(text: str, processes: int | None, connections: int) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("80", Place(EVERYWHERE, 80)),
-        ("*:8000", Place(EVERYWHERE, 8000)),
+        ("80", Place(ANY_IPV4, 80)),
+        ("*:8000", Place(ANY_IPV4, 8000)),
         ("127.0.0.1", Place("127.0.0.1", 80)),
         ("127.0.0.1:8000 default_server backlog=99", Place("127.0.0.1", 8000)),
         ("localhost:8000", Place("localhost", 8000)),
         ("localhost", Place("localhost", 80)),
         ("[::]:8000 ipv6only=on", Place("::", 8000)),
         ("[::1]", Place("::1", 80)),
-        ("443 ssl http2", Place(EVERYWHERE, 443)),
+        ("443 ssl http2", Place(ANY_IPV4, 443)),
         ("unix:/var/run/nginx.sock", Place(socket="/var/run/nginx.sock")),
         ("$port", Place()),
     ],
@@ -166,7 +165,7 @@ def test_forms_of_listen(text: str, expected: Place) -> None:
 
 
 def test_a_server_without_listen() -> None:
-    assert configuration.listening(config_of("http { server { root /srv; } }")) == (Endpoint(EVERYWHERE, 80),)
+    assert configuration.listening(config_of("http { server { root /srv; } }")) == (Endpoint(ANY_IPV4, 80),)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +250,7 @@ def test_the_command_line_names_the_configuration(command: list[str], files: tup
 def test_a_relative_include_is_below_the_folder_of_the_main_file() -> None:
     files = {"/srv/conf/n.conf": "http {\ninclude web.conf;\n}\n", "/srv/conf/web.conf": "server { listen 82; }"}
     config = read(files, "nginx: master process nginx -p /srv -c conf/n.conf")
-    assert configuration.listening(config) == (Endpoint(EVERYWHERE, 82),)
+    assert configuration.listening(config) == (Endpoint(ANY_IPV4, 82),)
 
 
 def test_words_after_an_include_count() -> None:
