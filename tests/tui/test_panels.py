@@ -186,6 +186,15 @@ def test_the_last_screen_names_each_limit_with_its_load(appearance: Appearance) 
     assert (before, last) == ("CPU on web1 at 20 connections, for 8 s", "none at 8 connections")
 
 
+def test_the_last_screen_says_once_that_there_was_no_limit(appearance: Appearance) -> None:
+    story = Story()
+    snapshots = story.play(replace(HEADROOM, concurrency=8), 6) + story.play(replace(HEADROOM, concurrency=9), 6)
+    view = view_after(snapshots + story.play(replace(HEADROOM, concurrency=9, state=LoadState.DONE), 1))
+    text = [text_of(line) for line in VerdictPanel(appearance).content(view, 76, 5)]
+    assert text[0] == "HEADROOM: no limit reached"
+    assert not any(line.startswith("none at") for line in text)
+
+
 def test_who_blocks_whom_is_told_in_the_readers_language() -> None:
     blocker = Blocker(session=57, blocked=12, idle=True, statement="UPDATE", table="sto\u0300\u0301\u202eck")
     with speaking("ja"):

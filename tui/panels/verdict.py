@@ -166,7 +166,7 @@ class VerdictPanel(Panel):
         if main.is_limit:
             under = line(*head, at_load(main))
             head = fitting(cells, line(*under, f" {time}"), under, head)
-        parts = [line(rendered(limit, safe)) for limit in limits_in_words(held)]
+        parts = [line(rendered(limit, safe)) for limit in limits_in_words(held) if any(each.is_limit for each in held)]
         limits = flow(parts, (Span("; ", Role.DIM),), cells, max(1, rows - 1))
         room = rows - 1 - len(limits)
         return [head, *(self._flow(main.finding, view, cells, room) if room > 0 else ()), *limits][:rows]
