@@ -7,7 +7,7 @@ from collectors.machine import EVERYWHERE, Endpoint
 
 
 def port_of(url: str) -> int:
-    """The port that a URL means; 0 if it names no such port."""
+    """Return the port of a URL, 0 if it is invalid."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -17,14 +17,14 @@ def port_of(url: str) -> int:
 
 
 def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:
-    """Those that listen at the port of a URL; only those at its very address where there are any."""
+    """Return the processes that listen at the address and port of a URL, or else those at its port."""
     port, host = port_of(target_url), urlsplit(target_url).hostname or ""
     found = {pid for pid, endpoints in places.items() if any(each.port == port for each in endpoints)}
     return frozenset({pid for pid in found if Endpoint(host, port) in places[pid]} or found)
 
 
 def behind(places: Mapping[int, Collection[Endpoint]], backends: Iterable[Endpoint]) -> frozenset[int]:
-    """Those that listen where a proxy on the same machine sends its requests."""
+    """Return the processes that listen where a proxy on the same machine sends requests."""
     asked = frozenset(backends)
     ports = {each.port for each in asked}
     return frozenset(

@@ -14,7 +14,7 @@ from collectors.apache import configuration
 from collectors.errors import ParseError
 from collectors.kind import Kind
 from collectors.machine import Page, page_url
-from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, short
+from collectors.parsing import LONGEST_TEXT, complete_lines, count_or_none, excerpt, short
 from collectors.server_collector import PageAdvice, WebServerCollector
 from loadtop.i18n import Message
 from loadtop.servers.apache.record import SERVER, ApacheStatus
@@ -89,9 +89,9 @@ def parse(text: str, url: str = "", fetch_s: float | None = None) -> ApacheStatu
             table.setdefault(key.strip(), value.strip())
     board = table.get("Scoreboard")
     if board is None:
-        raise ParseError("no line Scoreboard: this is not the text of mod_status, or it is cut off")
+        raise ParseError("no Scoreboard line: this is not the text of mod_status, or it is cut off")
     if not board or len(board) > MOST_SLOTS or not set(board) <= set(LETTERS):
-        raise ParseError(f"letters that no scoreboard has: {board[:40]!a}")
+        raise ParseError(f"unknown letters in the scoreboard: {excerpt(board)}")
     connections = count_or_none(table.get("ConnsTotal"))
     return ApacheStatus(
         url=url,

@@ -130,7 +130,7 @@ def parse(text: str) -> tuple[HaproxyProxy, ...]:
     try:
         rows = [dict(zip(names, row, strict=False)) for row in csv.reader(lines)]
     except csv.Error:
-        raise ParseError("a table that is no comma-separated text") from None
+        raise ParseError("not a table of comma-separated values") from None
     found = [line for row in rows if (line := _line(row))]
     kept = sorted(range(len(found)), key=lambda index: found[index].is_server)[:MOST_LINES]
     return tuple(found[index] for index in sorted(kept))

@@ -114,7 +114,7 @@ def _json(text: str) -> dict[str, str]:
     try:
         table: dict[str, Any] = json.loads(text)  # it begins with a brace
     except (ValueError, RecursionError):
-        raise ParseError("a status page that is cut off or no JSON") from None
+        raise ParseError("the status page is cut off or not JSON") from None
     return {name: str(value) for name, value in table.items() if isinstance(value, int | str)}
 
 
@@ -151,14 +151,14 @@ def parse_answer(answer: bytes) -> tuple[int, str]:
     while position + _HEADER.size <= len(answer):
         version, kind, _, length, padding = _HEADER.unpack_from(answer, position)
         if version != _VERSION:
-            raise ParseError("this is no answer over FastCGI")
+            raise ParseError("not a FastCGI response")
         begin = position + _HEADER.size
         if kind == _STDOUT:
             output += answer[begin : begin + length]
         ended = ended or kind == _END_REQUEST
         position = begin + length + padding
     if not ended:
-        raise ParseError("an answer over FastCGI that is cut off")
+        raise ParseError("the FastCGI response is cut off")
     text = output.decode("utf-8", "replace").replace("\r\n", "\n")
     head, _, body = text.partition("\n\n")
     said = _STATUS.search(head)

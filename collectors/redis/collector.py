@@ -79,10 +79,10 @@ def parse(text: str, address: str = "") -> RedisStatus:
     if info is None:
         if ("-", _TOO_MANY) in found:
             return RedisStatus(address, refuses=True)
-        raise ParseError("an answer without INFO")
+        raise ParseError("the response has no INFO")
     version = _version(info)
     if not version:
-        raise ParseError("INFO without a version")
+        raise ParseError("INFO has no version")
     figures = counts(info, _COUNTS, ":")
     length = next((reply for kind, reply in found if kind == ":"), None)
     return RedisStatus(
@@ -112,13 +112,13 @@ def _replies(text: str) -> Iterator[tuple[str, str]]:
         if kind == "$":
             length = count_or_none(rest)
             if length is None or begin + length + 2 > len(text):
-                raise ParseError(f"an answer of Redis that is cut off: {excerpt(rest)}")
+                raise ParseError(f"the response of Redis is cut off: {excerpt(rest)}")
             yield kind, text[begin : begin + length]
             begin += length + 2
         elif kind in ("+", "-", ":"):
             yield kind, rest
         else:
-            raise ParseError(f"not an answer of Redis: {excerpt(text)}")
+            raise ParseError(f"not a response of Redis: {excerpt(text)}")
 
 
 def _check_refusal(text: str) -> None:

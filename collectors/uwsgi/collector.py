@@ -78,10 +78,10 @@ def parse(text: str, url: str = "") -> UwsgiStatus:
     try:
         stats: Any = json.loads(text[text.index("{") :])
     except (ValueError, RecursionError):
-        raise ParseError(f"an answer that is cut off or not the JSON of uWSGI: {excerpt(text)}") from None
+        raise ParseError(f"the response is cut off or not the JSON of uWSGI: {excerpt(text)}") from None
     workers = _objects(stats, "workers")
     if not workers:
-        raise ParseError("an answer without uWSGI's workers")
+        raise ParseError("the response has no uWSGI workers")
     cores = [(worker.get("status") == _CHEAP, core) for worker in workers for core in _cores(worker)]
     cheap = sum(is_cheap for is_cheap, _ in cores)
     active = sum(not is_cheap and core.get("in_request") == 1 for is_cheap, core in cores)

@@ -59,7 +59,7 @@ def test_every_letter_is_known(status: Status) -> None:
 
 
 def test_an_unknown_letter_is_an_error(status: Status) -> None:
-    with pytest.raises(ParseError, match="letters that no scoreboard has"):
+    with pytest.raises(ParseError, match="unknown letters in the scoreboard"):
         apache.parse(status("2.4.71-event.txt").replace("Scoreboard: _", "Scoreboard: x"))
 
 

@@ -68,7 +68,7 @@ async def test_the_first_path_that_has_a_page_is_taken() -> None:
 def test_an_answer_that_is_cut_off_or_none() -> None:
     with pytest.raises(ParseError, match="cut off"):
         fpm.parse_answer(record(6, b"A: b\r\n\r\nx"))
-    with pytest.raises(ParseError, match="no answer over FastCGI"):
+    with pytest.raises(ParseError, match="not a FastCGI response"):
         fpm.parse_answer(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
