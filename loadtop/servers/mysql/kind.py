@@ -1,13 +1,11 @@
 """MySQL and MariaDB as a kind of server: a database whose sessions wait for row locks, or for a connection."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from loadtop.i18n import Message, mean_figure, plain, tr
 from loadtop.model import HostSample
 from loadtop.rates.metrics import Metric
-from loadtop.rates.records import ServerRates
-from loadtop.servers.databases import seen, settings
+from loadtop.servers.databases import brief, seen, settings
 from loadtop.servers.kind import Json, Kind, Lack, summed
 from loadtop.servers.mysql.record import FIX, NAME, SERVER, MysqlStatus
 
@@ -35,13 +33,6 @@ def _rows(host: Json) -> list[str]:
     ]
 
 
-def _brief(servers: Sequence[ServerRates[MysqlStatus]]) -> str:
-    waits = sum(each.reading.lock_waits or 0 for each in servers)
-    known = [running for each in servers if (running := each.reading.running) is not None]
-    locked = tr(" lock waits {number}", number=waits) if waits else ""
-    return tr(" mysql {running} running", running=sum(known)) + locked if known else ""
-
-
 MYSQL = Kind(
     *SERVER,
     title="MySQL",
@@ -55,7 +46,7 @@ MYSQL = Kind(
         Metric("mysql.slow_queries_s", "MySQL slow queries", "/s", "lower", _sum("slow_queries")),
     ),
     rows=_rows,
-    brief=_brief,
+    brief=lambda servers: brief(" mysql {running} running", "running", servers),
     seen=seen,
     lacks=_lacks,
     settings=partial(settings, NAME),

@@ -1,13 +1,11 @@
 """PostgreSQL as a kind of server: a database whose sessions wait for locks, or for a connection."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from loadtop.i18n import Message, mean_figure, plain, tr
 from loadtop.model import HostSample
 from loadtop.rates.metrics import Metric
-from loadtop.rates.records import ServerRates
-from loadtop.servers.databases import seen, settings
+from loadtop.servers.databases import brief, seen, settings
 from loadtop.servers.kind import Json, Kind, Lack, summed
 from loadtop.servers.postgresql.record import FIX, NAME, SERVER, PostgresqlStatus
 
@@ -35,13 +33,6 @@ def _rows(host: Json) -> list[str]:
     ]
 
 
-def _brief(servers: Sequence[ServerRates[PostgresqlStatus]]) -> str:
-    waits = sum(each.reading.lock_waits or 0 for each in servers)
-    known = [active for each in servers if (active := each.reading.active) is not None]
-    locked = tr(" lock waits {number}", number=waits) if waits else ""
-    return tr(" postgresql {active} active", active=sum(known)) + locked if known else ""
-
-
 POSTGRESQL = Kind(
     *SERVER,
     title="PostgreSQL",
@@ -57,7 +48,7 @@ POSTGRESQL = Kind(
         Metric("postgresql.io_waits", "PostgreSQL waits for files", "", "lower", _sum("io_waits")),
     ),
     rows=_rows,
-    brief=_brief,
+    brief=lambda servers: brief(" postgresql {active} active", "active", servers),
     seen=seen,
     lacks=_lacks,
     settings=partial(settings, NAME),
