@@ -24,7 +24,7 @@ LAYOUTS = (  # Debian, Red Hat, php.net's own (and FreeBSD's), Alpine, and Remi'
 
 _TITLE = re.compile(r"php-fpm: master process \((/[^)]{0,4096})\)")
 _INCLUDE = re.compile(r"\s{0,99}include\s{0,99}=\s{0,99}[\"']?([^\"';\s]{1,4096})", re.IGNORECASE)
-_SECTION = re.compile(r"\s{0,99}\[([^\]]{1,4096})\]\s{0,99}(?:;.{0,4096})?")
+_SECTION = re.compile(r"\s{0,99}\[([^\]]{1,255})\]\s{0,99}(?:;.{0,4096})?")
 _VALUE = re.compile(r"\s{0,99}([\w.\-\[\]]{1,255})\s{0,99}=\s{0,99}(\"[^\"]{0,4096}\"|'[^']{0,4096}'|[^;]{0,4096})")
 
 

@@ -139,6 +139,7 @@ WORST = {
     "haproxy, a chain": "".join(
         f"listen f\nbind :{number}\nbind 127.0.0.1:80\nserver s 127.0.0.1:{number + 1}\n" for number in range(80, 5080)
     ),
+    "php-fpm, long names": f"[{'p' * 4000}]\n" + "".join(f"a{number} = {'$pool' * 790}\n" for number in range(260)),
     "sockets": f"fcgi{'unix:' * 818}\n" * 256,
     "an open section": f"<a{' ' * 4000}\n" * 256,
     "a section of words": f"<{'a' * 4000}\n" * 256,
