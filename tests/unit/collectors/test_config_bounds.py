@@ -123,9 +123,9 @@ WORST = {
     "servers": "server a 127.0.0.1:80\n" * config_files.MOST_LINES,
     "nginx, one upstream of many": (
         "http { upstream u {\n"
-        + "server c:3; server d:4;\n" * 8000
+        + "server c:3; server d:4;\n" * 5000
         + "}\n"
-        + "server { proxy_pass http://u; fastcgi_pass u; }\n" * 8000
+        + "server { proxy_pass http://u; fastcgi_pass u; }\n" * 5000
     ),
     "nginx, slashes": "server { proxy_pass http://unix:" + f"{'/' * 1100};\nproxy_pass http://unix:" * 900,
     "haproxy, computed backends": (
