@@ -57,7 +57,7 @@ for group in "${groups[@]}"; do
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
         locust) run "$((2 * few))" -m locust tests/integration "$@" ;;
         engines) run "$few" -m engines tests/engines "$@" ;;
-        quiet) run "$((2 * few))" -m quiet tests/integration "$@" ;;
+        quiet) run "$few" -m quiet tests/integration "$@" ;;
         alone) run 1 -m alone tests/integration "$@" ;;
     esac
     code=$?
