@@ -130,7 +130,7 @@ class Connection(asyncio.Protocol):
                 self.sent = self.started
 
     def resume_writing(self) -> None:
-        """The last byte of a large request is on its way. The server may have begun to respond before."""
+        """All of a large request is on its way to the server, which may have responded already."""
         if self.state == WAITING:
             self.sent = perf_counter_ns()
 

@@ -131,11 +131,11 @@ async def test_the_reason_of_a_refused_connection_is_that_of_its_address(
 
 
 async def test_a_relay_that_does_not_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[tuple[asyncio.subprocess.Process, SocketDirectory]] = []
+    commands: list[tuple[asyncio.subprocess.Process, SocketDirectory]] = []
 
     async def start(*words: Any, **options: Any) -> tuple[asyncio.subprocess.Process, SocketDirectory]:
-        begun.append(await start_command(*words, **options))
-        return begun[-1]
+        commands.append(await start_command(*words, **options))
+        return commands[-1]
 
     def odd(_: str) -> tuple[int, int]:
         raise TransportError("no connection")
@@ -144,6 +144,6 @@ async def test_a_relay_that_does_not_start_leaves_nothing(monkeypatch: pytest.Mo
     monkeypatch.setattr(relay, "started", odd)
     with pytest.raises(TransportError, match="no connection"):
         await relay._Relay.start(("sh",))  # pyright: ignore[reportPrivateUsage]
-    ((process, directory),) = begun
+    ((process, directory),) = commands
     assert await process.wait() is not None
     assert not directory.path.exists()
