@@ -77,7 +77,7 @@ class SessionsPage(PageScreen, inherit_bindings=False):
         return tuple(Span(span.text, Role.SELECTED) for span in fit(row, cells, self.glyphs.ellipsis))
 
     def footer(self) -> str:
-        return tr("enter replay   space select   c compare   p picture   q quit")
+        return tr("enter replay  space select  c compare  p picture  q quit")
 
     def action_scroll_by(self, lines: int) -> None:
         self._at = max(0, min(self._at + lines, len(self._found) - 1))
