@@ -59,6 +59,13 @@ class Window:
         """The process group that the keys go to."""
         return int.from_bytes(fcntl.ioctl(self._fd, termios.TIOCGPGRP, b"\0" * 4), sys.byteorder)
 
+    def wait_until_ssh_reads(self, limit_s: float = 20.0) -> None:
+        """After the prompt. A signal between its prompt and its read ends no ssh: it reads on."""
+        deadline = time.monotonic() + limit_s
+        while Path(f"/proc/{self.foreground()}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < deadline
+            self._read()
+
     def close(self) -> None:
         if self.program.poll() is None:
             self.program.kill()
@@ -135,6 +142,7 @@ def test_no_response_means_no_access(sshd: SshdFactory, tmp_path: Path) -> None:
     window = Window(with_passphrase(sshd()), tmp_path, "--headless", "-t", "2")
     try:
         window.wait_for("Enter passphrase for key")
+        window.wait_until_ssh_reads()
         window.type("\x03")
         assert window.wait_for_end() == 3
         assert "--host w: ssh://web1: " in window.seen

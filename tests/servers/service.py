@@ -107,6 +107,7 @@ PLACES = """
             self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
 
     socketserver.ThreadingTCPServer.allow_reuse_address = True
+    socketserver.ThreadingTCPServer.request_queue_size = 128
     socketserver.ThreadingTCPServer.daemon_threads = True
     socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
@@ -126,6 +127,7 @@ UNIX = """
             self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
 
     socketserver.TCPServer.allow_reuse_address = True
+    socketserver.TCPServer.request_queue_size = 128
     server = socketserver.ThreadingUnixStreamServer(sys.argv[2], Answer)
     os.chmod(sys.argv[2], 0o666)
     threading.Thread(target=server.serve_forever, daemon=True).start()
