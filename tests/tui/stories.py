@@ -40,6 +40,7 @@ from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import SCENES, moments
+from tests.unit.known import known
 from tui.panels.registry import CURVES
 from tui.state.view import FeedReader, Phase, View
 
@@ -73,8 +74,7 @@ def with_servers(*, silent: bool = False) -> list[Snapshot]:
     snapshots: list[Snapshot] = []
     for number, snapshot in enumerate(moments("headroom")[:10]):
         (host,) = snapshot.measured.frame.hosts
-        sample = host.sample
-        assert sample is not None
+        sample = known(host.sample)
         changed = replace(host, sample=_sample(sample, number, silent=silent and number >= 8))
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
         snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
@@ -114,8 +114,7 @@ def with_nginx(*, limits: bool = True) -> list[Snapshot]:
     accepts = handled = 0
     for number, snapshot in enumerate(moments("headroom")[:10]):
         (host,) = snapshot.measured.frame.hosts
-        sample = host.sample
-        assert sample is not None
+        sample = known(host.sample)
         full = number >= 6
         accepts, handled = accepts + 400, handled + (275 if full else 400)
         status = NginxStatus(
@@ -148,8 +147,7 @@ def with_more(more: Callable[[int], dict[str, tuple[ServerReading, ...]]]) -> li
     snapshots: list[Snapshot] = []
     for number, snapshot in enumerate(moments("headroom")[:10]):
         (host,) = snapshot.measured.frame.hosts
-        sample = host.sample
-        assert sample is not None
+        sample = known(host.sample)
         servers = {**sample.servers, **more(number)}
         changed = replace(host, sample=replace(sample, servers=servers))
         measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
@@ -263,12 +261,10 @@ def poisoned(name: str = "swap") -> list[Snapshot]:
 
 def _poisoned(snapshot: Snapshot) -> Snapshot:
     measured = snapshot.measured
-    load = measured.load
-    assert load is not None
+    load = known(measured.load)
     hosts: list[HostView] = []
     for host in measured.hosts:
-        sample = host.sample
-        assert sample is not None
+        sample = known(host.sample)
         rates = host.rates
         if rates is not None:
             rates = replace(

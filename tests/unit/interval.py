@@ -29,6 +29,7 @@ from loadtop.rates.records import (
     TcpRates,
 )
 from loadtop.servers.registry import KINDS
+from tests.unit.known import known
 
 FACTS = HostFacts("web1", "local", "Linux", "6.1", cores=2)
 SAMPLE = HostSample(
@@ -51,8 +52,8 @@ RATES = HostRates(
 
 
 def group(cpu: float = 0.0, *, name: str = "httpd", role: Role | None = Role.WEB, **changes: Any) -> GroupRates:
-    known = GroupRates(name, role, processes=1, running=0, blocked=0, threads=1, cpu=cpu, rss_kb=10_000, pss_kb=None)
-    return replace(known, **changes)
+    made = GroupRates(name, role, processes=1, running=0, blocked=0, threads=1, cpu=cpu, rss_kb=10_000, pss_kb=None)
+    return replace(made, **changes)
 
 
 def process(cpu: float | None, name: str = "apache2", of: str = "httpd", threads: int = 1) -> ProcessRates:
@@ -69,19 +70,18 @@ def measured(*hosts: HostView, load: dict[str, Any] | None = None, **rates: Any)
     return Measured(frame, replace(LOAD_RATES, **rates), hosts, kinds=KINDS)
 
 
+def assessment(verdict: Verdict, view: HostView, **interval: Any) -> Assessment | None:
+    """Return what a verdict says about a host in this interval, or None if it lacks figures."""
+    assess = known(verdict.of_generator if view.state.role == "generator" else verdict.of_host)
+    return assess(measured(view, **interval), view)
+
+
 def of_host(verdict: Verdict, view: HostView, **interval: Any) -> Assessment:
-    assess = verdict.of_generator if view.state.role == "generator" else verdict.of_host
-    assert assess is not None
-    found = assess(measured(view, **interval), view)
-    assert found is not None
-    return found
+    return known(assessment(verdict, view, **interval))
 
 
 def of_load(verdict: Verdict, *hosts: HostView, load: dict[str, Any] | None = None, **rates: Any) -> Assessment:
-    assert verdict.of_load is not None
-    found = verdict.of_load(measured(*hosts, load=load, **rates))
-    assert found is not None
-    return found
+    return known(known(verdict.of_load)(measured(*hosts, load=load, **rates)))
 
 
 def states(found: Assessment) -> tuple[bool, bool]:

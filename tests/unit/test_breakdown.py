@@ -14,6 +14,7 @@ from loadtop.rates.records import CpuShares, DiskRates, PeerRates, ServerRates
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.interval import FACTS, NO_STALL, busy, group, host, measured
+from tests.unit.known import known
 
 RPS = 50.0
 
@@ -29,9 +30,7 @@ def found(
     *hosts: HostView, latencies: Latencies | None = None, in_flight: float | None = None, **load: Any
 ) -> Breakdown:
     load = {"latencies": latencies or times(240.0), "server": ServerSeen("x", "web1", 80, "/"), **load}
-    told = breakdown(measured(*hosts, load=load, rps=RPS, in_flight=in_flight))
-    assert told is not None
-    return told
+    return known(breakdown(measured(*hosts, load=load, rps=RPS, in_flight=in_flight)))
 
 
 def parts(told: Breakdown) -> dict[tuple[str, str | None], Any]:
@@ -183,8 +182,8 @@ def test_blocked_tasks_wait_for_memory_as_far_as_the_machine_stalls_for_it(
     pressure = replace(NO_STALL, memory_some=memory, io_some=disk)
     vda = DiskRates("vda", 99.0, 9.0, 4.0, 0.0, 0.0, 1.0, swap=False)
     told = found(host(groups=(group(blocked=4),), processes=(), pressure=pressure, disks=(vda,)))
-    known = {key: ms for key, ms in parts(told).items() if key[0] in ("memory", "disk")}
-    assert known == expected
+    blocked = {key: ms for key, ms in parts(told).items() if key[0] in ("memory", "disk")}
+    assert blocked == expected
 
 
 @pytest.mark.parametrize(
@@ -201,18 +200,17 @@ def test_a_service_under_test_counts_without_what_it_computes_and_asks_itself() 
     """The first answers six questions at a time: four of them wait for the database, half a one is computed."""
     chain = (peer(6.0, "127.0.0.1:9001", 1, watched=True), peer(4.0, depth=2))
     told = found(host(groups=(group(50.0, name=SERVICE, role=Role.APPLICATION),), peers=chain))
-    known = parts(told)
-    assert known["dependency", "127.0.0.1:9001"] == 30.0
-    assert known["dependency", "10.0.0.5:3306"] == 80.0
-    assert known["cpu", SERVICE] == 10.0
+    shown = parts(told)
+    assert shown["dependency", "127.0.0.1:9001"] == 30.0
+    assert shown["dependency", "10.0.0.5:3306"] == 80.0
+    assert shown["cpu", SERVICE] == 10.0
 
 
 def test_intervals_are_weighted_with_their_requests() -> None:
     totals = BreakdownTotals()
     totals.add(found(host(peers=(peer(5.0),))))
     totals.add(replace(found(host(peers=(peer(1.0),)), latencies=times(60.0)), requests=150))
-    told = totals.as_json()
-    assert told is not None
+    told = known(totals.as_json())
     assert told["mean_ms"] == pytest.approx((240 + 3 * 60) / 4)
     first = told["parts"][0]
     assert (first["part"], first["name"], first["ms"]) == ("dependency", "10.0.0.5:3306", pytest.approx(40.0))

@@ -244,8 +244,7 @@ def mysql(questions: float = 11.0, **changes: Any) -> PeerRates:
 )
 def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, held: bool) -> None:
     """At 50 requests/s, one pending question stands for 20 ms."""
-    found = asked(host(peers=(peer,)), [least] * 12, SLOW_MS, load={"in_flight": in_flight})
-    assert found is not None
+    found = known(asked(host(peers=(peer,)), [least] * 12, SLOW_MS, load={"in_flight": in_flight}))
     assert (*states(found), found.confidence) == (over, held, 0.925)
     assert value(found, "dependency.ms") == 20 * peer.questions
     assert f"ms each ({least:.3g} ms under less load). More workers" in advice(found)
@@ -253,23 +252,21 @@ def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, h
 
 @pytest.mark.parametrize(("rps", "real"), [(400.0, True), (401.0, False)])
 def test_less_than_five_ms_are_noise(rps: float, real: bool) -> None:
-    found = asked(host(peers=(mysql(2.0),)), [1.0] * 9, [60.0] * 9, rps=rps, load={"in_flight": 2})
-    assert found is not None
+    found = known(asked(host(peers=(mysql(2.0),)), [1.0] * 9, [60.0] * 9, rps=rps, load={"in_flight": 2}))
     assert states(found) == (real, real)
 
 
 @pytest.mark.parametrize(
-    ("times", "known"),
+    ("times", "is_known"),
     [
         ([101.0] * 10 + [300.0] * 10, True),  # no further apart than the 200 ms there
         ([100.0] * 10 + [330.0] * 10, False),
         ([180.0] * 10 + [500.0] * 10, True),  # a queue without order
     ],
 )
-def test_without_times_when_fewer_asked_all_must_take_as_long(times: list[float], known: bool) -> None:
-    found = asked(host(peers=(mysql(10.0),)), [90.0] * 12, times)
-    assert found is not None
-    assert any(row[0] == "dependency.ms" for row in found.evidence) is known
+def test_without_times_when_fewer_asked_all_must_take_as_long(times: list[float], is_known: bool) -> None:
+    found = known(asked(host(peers=(mysql(10.0),)), [90.0] * 12, times))
+    assert any(row[0] == "dependency.ms" for row in found.evidence) is is_known
 
 
 @pytest.mark.parametrize(
@@ -317,16 +314,14 @@ def test_what_it_took_when_fewer_asked(
 def test_the_status_of_the_database(peer: PeerRates, status: dict[str, Any], says: bool) -> None:
     """Although its times alone do not show it."""
     server = replace(MysqlStatus(peer.address, port=3306), **status)
-    found = asked(host(peers=(peer,), servers={"mysql": (ServerRates(server, {}),)}), SLOW_MS)
-    assert found is not None
+    found = known(asked(host(peers=(peer,), servers={"mysql": (ServerRates(server, {}),)}), SLOW_MS))
     assert (*states(found), found.confidence) == (says, says, 0.95 if says else 0.925)
 
 
 def test_the_service_furthest_away_is_the_cause() -> None:
     near, far = mysql(address="10.0.0.4:80", depth=1), mysql(depth=2)
     for peers, expected in (((far, near), DATABASE), ((mysql(1.0, depth=2), near), "10.0.0.4:80")):
-        found = asked(host(peers=peers))
-        assert found is not None
+        found = known(asked(host(peers=peers)))
         assert (known(found.dependency).address, found.over) == (expected, True)
 
 
@@ -340,8 +335,7 @@ def test_without_requests_nothing_is_reported(load: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("busy_pct", "steal", "over"), [(74.0, 0.5, True), (74.0, 1.0, False), (75.0, 0.0, False)])
 def test_a_busy_cpu_slows_everything_down(busy_pct: float, steal: float, over: bool) -> None:
-    found = asked(host(peers=(mysql(),), cpu=busy(busy_pct, steal)))
-    assert found is not None
+    found = known(asked(host(peers=(mysql(),), cpu=busy(busy_pct, steal))))
     assert states(found) == (over, True)
 
 
@@ -351,16 +345,14 @@ def test_strangers_that_fill_the_cpu_matter_only_where_the_server_waits_for_it(
 ) -> None:
     """At 50 requests/s of 240 ms, 100 % of a core are 20 ms of each: a fifth of the time is 48 ms."""
     service = group(100.0, name=SERVICE, role=Role.APPLICATION, wait=waits_pct)
-    found = asked(host(cpu=busy(99.0), peers=(mysql(kind=None, watched=True),), groups=(service,)))
-    assert found is not None
+    found = known(asked(host(cpu=busy(99.0), peers=(mysql(kind=None, watched=True),), groups=(service,))))
     assert found.over is over
 
 
 @pytest.mark.parametrize(("cpu_pct", "watched", "over"), [(5.0, True, True), (None, True, False), (None, False, True)])
 def test_a_service_with_unmeasured_cpu_is_not_a_limit(cpu_pct: float | None, watched: bool, over: bool) -> None:
     service = replace(group(name=SERVICE, role=Role.APPLICATION), cpu=cpu_pct)
-    found = asked(host(peers=(mysql(kind=None, watched=watched),), groups=(service,)))
-    assert found is not None
+    found = known(asked(host(peers=(mysql(kind=None, watched=watched),), groups=(service,))))
     assert found.over is over
 
 
@@ -377,6 +369,5 @@ def test_strangers_do_not_slow_a_database_down_that_computes_little(
 ) -> None:
     groups = (group(10.0, wait=10.0), group(database_pct, name="mysql", role=Role.DATABASE))
     facts = replace(SAMPLE.facts, addresses=("10.0.0.7",))
-    found = asked(host({"facts": facts}, cpu=busy(99.0), peers=(mysql(address=address),), groups=groups))
-    assert found is not None
+    found = known(asked(host({"facts": facts}, cpu=busy(99.0), peers=(mysql(address=address),), groups=groups)))
     assert found.over is over

@@ -16,6 +16,7 @@ from loadtop.rates.records import GeneratorRates, NetworkRates, ServerRates
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.interval import busy, group, host, measured, process
+from tests.unit.known import known
 
 USED = (20.0, 22.0, 24.0, 26.0, 28.0)
 
@@ -43,8 +44,7 @@ def foretold(
 
 
 def test_demand_is_the_mean_of_the_middle_and_its_range_twice_the_standard_error() -> None:
-    found = foretold()
-    assert found is not None
+    found = known(foretold())
     assert (found.resource, found.host) == ("pool", "web1")
     assert found.rps == pytest.approx(100.0 * 100.0 / 24.0)
     error = 2 * (8 / 2 / 3) ** 0.5 / 24 + 0.08  # of 22, 24 and 26
@@ -53,8 +53,7 @@ def test_demand_is_the_mean_of_the_middle_and_its_range_twice_the_standard_error
 
 
 def test_the_range_is_at_most_half() -> None:
-    found = foretold((5.0, 6.0, 40.0, 74.0, 75.0))
-    assert found is not None
+    found = known(foretold((5.0, 6.0, 40.0, 74.0, 75.0)))
     assert found.low == pytest.approx(0.5 * found.rps)
     assert found.high == pytest.approx(1.5 * found.rps)
 
@@ -122,8 +121,7 @@ def test_whether_a_pool_of_workers_is_the_only_one(hosts: list[str], alone: bool
 
 
 def test_far_intervals_are_forgotten_and_errors_forget_all() -> None:
-    found = foretold([50.0] * MOST_INTERVALS + [20.0] * MOST_INTERVALS)
-    assert found is not None
+    found = known(foretold([50.0] * MOST_INTERVALS + [20.0] * MOST_INTERVALS))
     assert found.rps == pytest.approx(500.0)
     forecaster = Forecaster(())
     calm = measured(host(cpu=busy(40.0)))

@@ -50,6 +50,7 @@ from loadtop.rates.records import (
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
 from tests.unit.interval import LOAD, host, measured
+from tests.unit.known import known
 
 FIRST = HostSample("web1", 10.0, HostFacts("web1", "local", "Linux", "6.1", 2))
 DISK = Disk("vda", 100, 1000, 500, 200, 4000, 900, in_flight=3, busy_ms=1000, queue_ms=2000)
@@ -59,9 +60,7 @@ PERIODS = CgroupLimits("/web", 2, periods=100, throttled_periods=10, throttled_u
 
 
 def two_seconds(before: dict[str, Any], now: dict[str, Any]) -> HostRates:
-    found = host_rates(replace(FIRST, **before), replace(FIRST, at=12.0, **now), KINDS)
-    assert found is not None
-    return found
+    return known(host_rates(replace(FIRST, **before), replace(FIRST, at=12.0, **now), KINDS))
 
 
 def test_paging() -> None:
@@ -210,8 +209,7 @@ def test_waits_for_a_processor(
 
     found = two_seconds({"processes": rows(*before)}, {"processes": rows(*now)})
     assert tuple(each.wait for each in found.processes or ()) == wait
-    group = found.group("httpd")
-    assert group is not None
+    group = known(found.group("httpd"))
     assert group.wait == of_group
 
 
@@ -219,8 +217,7 @@ def test_a_process_without_a_rate_yet_leaves_the_wait_of_its_group_known() -> No
     old = Process(1, "a", "httpd", "S", 1, 7, 5, 1000, wait_ns=0)
     new = replace(old, pid=2, wait_ns=None)
     found = two_seconds({"processes": (old,)}, {"processes": (replace(old, wait_ns=200_000_000), new)})
-    group = found.group("httpd")
-    assert group is not None
+    group = known(found.group("httpd"))
     assert group.wait == 10.0
 
 
@@ -278,8 +275,7 @@ def test_generator(changes: dict[str, Any], rates: GeneratorRates) -> None:
     now = replace(
         GENERATOR, worker_cpu_s=(2.0, 5.5), worker_wait_s=(), late=14, unsent=26, quota_periods=120, quota_stops=14
     )
-    found = load_rates(COUNTED, replace(COUNTED, at=102.0, generator=replace(now, **changes)))
-    assert found is not None
+    found = known(load_rates(COUNTED, replace(COUNTED, at=102.0, generator=replace(now, **changes))))
     assert found.generator == rates
 
 
@@ -315,8 +311,8 @@ def test_metrics_of_a_machine() -> None:
     assert values["memory.available_kb"] == 500_000
     assert [value for name, value in values.items() if name.startswith("pressure.")] == [1.0, 2.0, 3.0, 4.0, 5.0]
     without = HostView(view.state, None, 0.0)
-    known = [metric.name for metric in MACHINE_METRICS if metric.read(without) is not None]
-    assert known == ["swap.used_pct"]  # no rate is needed for it
+    without_rates = [metric.name for metric in MACHINE_METRICS if metric.read(without) is not None]
+    assert without_rates == ["swap.used_pct"]  # no rate is needed for it
     assert [swap_used(host({"swap": swap})) for swap in (None, Swap(0, 0), Swap(1, 0))] == [None, None, 100.0]
 
 

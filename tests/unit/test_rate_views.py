@@ -14,6 +14,7 @@ from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS
 from tests.unit.interval import NO_PAGING, SAMPLE, group, host, measured
+from tests.unit.known import known
 
 APACHE = ApacheStatus("u", "event", "Apache", "_")
 NGINX = NginxStatus("u", 9, 0, 9, 0, accepts=100, handled=100, requests=0, at=10.0)
@@ -44,8 +45,7 @@ def test_swap_traffic_is_of_both_directions() -> None:
 
 
 def test_groups_are_found_by_name() -> None:
-    rates = host(groups=(group(1.0), group(2.0, name="nginx"))).rates
-    assert rates is not None
+    rates = known(host(groups=(group(1.0), group(2.0, name="nginx"))).rates)
     assert [None if found is None else found.cpu for found in map(rates.group, ("httpd", "nginx", "fpm"))] == [
         1.0,
         2.0,
@@ -95,18 +95,17 @@ def test_cores_that_are_in_both_samples_and_were_at_work() -> None:
 
     still = Core(1, CpuTimes(5, 5, 5, 5))
     first = sample(10.0, Core(0, CpuTimes(0, 0, 0, 0)), still)
-    rates = host_rates(first, sample(12.0, Core(0, CpuTimes(1, 0, 0, 3)), still, Core(2, CpuTimes(1, 1, 1, 1))), KINDS)
-    assert rates is not None
+    rates = known(
+        host_rates(first, sample(12.0, Core(0, CpuTimes(1, 0, 0, 3)), still, Core(2, CpuTimes(1, 1, 1, 1))), KINDS)
+    )
     assert [(core.id, core.shares.busy) for core in rates.cores] == [(0, 25.0)]
     for before, now in ((replace(first, cpu=None), first), (first, replace(first, cpu=None))):
-        without = host_rates(replace(before, at=8.0), now, KINDS)
-        assert without is not None
+        without = known(host_rates(replace(before, at=8.0), now, KINDS))
         assert (without.cpu, without.cores) == (None, ())
 
 
 def test_states_that_are_reported_in_one_sample_only_are_not_known() -> None:
-    shares = cpu_shares(CpuTimes(0, 0, 0, 0, 7, None), CpuTimes(1, 0, 0, 3, None, 7))
-    assert shares is not None
+    shares = known(cpu_shares(CpuTimes(0, 0, 0, 0, 7, None), CpuTimes(1, 0, 0, 3, None, 7)))
     assert (shares.user, shares.nice, shares.system, shares.idle) == (25.0, 0.0, 0.0, 75.0)
     assert (shares.iowait, shares.irq) == (None, None)
     assert cpu_shares(CpuTimes(1, 1, 1, 1), CpuTimes(1, 1, 1, 1)) is None
@@ -130,6 +129,5 @@ def test_a_service_is_named_by_the_watched_machine_with_its_address(address: str
 
     measurer = Measurer(KINDS)
     measurer.measure(frame(0, Peers(0)))
-    rates = measurer.measure(frame(1, Peers(5, (Peer(address, None, 1, 5, 5, 5, 5),)))).hosts[0].rates
-    assert rates is not None
+    rates = known(measurer.measure(frame(1, Peers(5, (Peer(address, None, 1, 5, 5, 5, 5),)))).hosts[0].rates)
     assert [peer.host for peer in rates.peers or ()] == [owner]

@@ -30,15 +30,16 @@ from tests.unit.interval import (
     NO_PAGING,
     NO_STALL,
     advice,
+    assessment,
     busy,
     group,
     host,
-    measured,
     of_host,
     process,
     states,
     value,
 )
+from tests.unit.known import known
 
 
 class TestProcessors:
@@ -63,10 +64,10 @@ class TestProcessors:
         assert found.confidence == (0.95 if running is None else round(0.9 + 0.05 * agreed, 3))
 
     def test_headroom_shows_the_busy_share(self) -> None:
-        assert CPU.headroom is not None
-        (found,) = CPU.headroom(host(cpu=busy(5.0)))
+        headroom = known(CPU.headroom)
+        (found,) = headroom(host(cpu=busy(5.0)))
         assert (found.metric, found.value, found.threshold, found.below) == ("cpu.busy_pct", 5.0, 90.0, True)
-        assert list(CPU.headroom(host(cpu=None))) == list(CPU.headroom(replace(host(), rates=None))) == []
+        assert list(headroom(host(cpu=None))) == list(headroom(replace(host(), rates=None))) == []
 
     def test_tasks_are_counted_against_the_cores_that_are_listed(self) -> None:
         cores = tuple(CoreShares(number, busy(95.0)) for number in range(4))
@@ -469,8 +470,7 @@ class TestMemory:
     def test_room_for_workers(
         self, pss: int | None, sample: dict[str, Any], workers: int, each: float, free: float
     ) -> None:
-        room = worker_room(host(sample, groups=(group(processes=100, pss_kb=pss),)), "httpd")
-        assert room is not None
+        room = known(worker_room(host(sample, groups=(group(processes=100, pss_kb=pss),)), "httpd"))
         assert (room.workers, room.each_kb, room.free_kb) == (workers, each, free)
         assert str(room.basis).startswith("RSS" if pss is None else "PSS")
 
@@ -538,8 +538,7 @@ class TestNetwork:
 
     def test_a_line_of_unknown_speed_is_never_full(self) -> None:
         view = host(networks=(self.line("eth0", None, None), self.line("eth1", 99.0, 0)))
-        assert NETWORK.of_host is not None
-        assert NETWORK.of_host(measured(view), view) is None
+        assert assessment(NETWORK, view) is None
 
     @pytest.mark.parametrize(
         ("overflows", "own", "other", "flying", "over"),

@@ -21,7 +21,8 @@ from loadtop.servers.nginx.kind import NGINX, NGINX_CONNECTIONS
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.kind import FPM_WORKERS, PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
-from tests.unit.interval import advice, group, host, measured, of_host, states, value
+from tests.unit.interval import advice, assessment, group, host, measured, of_host, states, value
+from tests.unit.known import known
 
 SEEN = ServerSeen("Apache", "web1", 8080, "/")
 LATE = GeneratorRates(50.0, 50.0, 1, 0.0, 0.0, 0.0)
@@ -114,21 +115,18 @@ class TestApache:
     def test_a_silent_page(self, outcome: State, waiting: int | None, groups: Any, over: bool | None) -> None:
         sample = {"outcomes": (Outcome("cpu", State.OK), Outcome("apache", outcome, Message("no answer")))}
         view = host(sample | ({} if waiting is None else queue(waiting)), groups=groups)
-        assert APACHE_WORKERS.of_host is not None
-        found = APACHE_WORKERS.of_host(measured(view, load={"server": SEEN}), view)
+        found = assessment(APACHE_WORKERS, view, load={"server": SEEN})
         assert (found and states(found)) == (None if over is None else (over, over))
         assert found is None or found.confidence == 0.95
 
     def test_headroom_shows_the_used_share(self) -> None:
-        assert APACHE_WORKERS.headroom is not None
-        (found,) = APACHE_WORKERS.headroom(serving(page(board(5)), kind=APACHE))
+        (found,) = known(APACHE_WORKERS.headroom)(serving(page(board(5)), kind=APACHE))
         assert (found.metric, found.value, found.threshold, found.below) == ("apache.full_pct", 25.0, 95.0, True)
 
     def test_without_a_sample_nothing_is_reported(self) -> None:
         view = serving(page(board(20)), kind=APACHE)
         view = replace(view, state=replace(view.state, sample=None))
-        assert APACHE_WORKERS.of_host is not None
-        assert APACHE_WORKERS.of_host(measured(view), view) is None
+        assert assessment(APACHE_WORKERS, view) is None
 
     def test_the_fullest_page_counts(self) -> None:
         view = serving(page(board(3)), page(board(9)), kind=APACHE)
@@ -225,8 +223,7 @@ class TestPhpFpm:
     @pytest.mark.parametrize(("silent_s", "waiting", "over"), [(2.0, 1, True), (2.0, 0, False), (None, 1, None)])
     def test_a_silent_page(self, silent_s: float | None, waiting: int, over: bool | None) -> None:
         view = serving(fpm(None, waiting, silent_s=silent_s), kind=PHP_FPM)
-        assert FPM_WORKERS.of_host is not None
-        found = FPM_WORKERS.of_host(measured(view), view)
+        found = assessment(FPM_WORKERS, view)
         assert (found and states(found)) == (None if over is None else (over, over))
 
     def test_a_silent_pool_of_an_unknown_size(self) -> None:
@@ -310,9 +307,7 @@ class TestHaproxy:
 
     @pytest.mark.parametrize("lines", [[], [line("FRONTEND", 1, 1)], [line("FRONTEND", 9, None)]])
     def test_without_queues_and_limits_nothing_is_reported(self, lines: list[HaproxyProxy]) -> None:
-        view = serving(*lines, kind=HAPROXY)
-        assert HAPROXY_QUEUE.of_host is not None
-        assert HAPROXY_QUEUE.of_host(measured(view), view) is None
+        assert assessment(HAPROXY_QUEUE, serving(*lines, kind=HAPROXY)) is None
 
     @pytest.mark.parametrize(
         ("waiting", "flying", "busy", "over", "confidence"),
@@ -400,16 +395,15 @@ class TestNginx:
         assert value(of_host(NGINX_CONNECTIONS, view), "nginx.used") == 9
 
     @pytest.mark.parametrize(
-        ("accepts", "handled", "processes", "known"),
+        ("accepts", "handled", "processes", "are_known"),
         [(None, 5.0, None, False), (5.0, None, None, False), (5.0, 5.0, None, True), (None, None, 2, True)],
     )
     def test_drops_or_limits_must_be_known(
-        self, accepts: float | None, handled: float | None, processes: int | None, known: bool
+        self, accepts: float | None, handled: float | None, processes: int | None, are_known: bool
     ) -> None:
         status = replace(NGINX_PAGE, worker_processes=processes)
         view = serving(status, kind=NGINX, per_second={"accepts": accepts, "handled": handled})
-        assert NGINX_CONNECTIONS.of_host is not None
-        assert (NGINX_CONNECTIONS.of_host(measured(view), view) is not None) is known
+        assert (assessment(NGINX_CONNECTIONS, view) is not None) is are_known
 
     @pytest.mark.parametrize(
         ("flying", "asked", "proxies", "wanted"),
@@ -429,8 +423,7 @@ class TestNginx:
 def test_a_machine_without_this_server(kind: Kind[Any]) -> None:
     view = host()
     for verdict in kind.verdicts:
-        assert verdict.of_host is not None
-        assert verdict.of_host(measured(view), view) is None
+        assert assessment(verdict, view) is None
     assert dict(kind.demands(measured(view), view, True)) == {}
 
 

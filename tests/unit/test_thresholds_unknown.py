@@ -9,11 +9,11 @@ from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK
 from loadtop.diagnosis.memory import MEMORY, SWAP
 from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
-from loadtop.diagnosis.verdict import Assessment, Verdict
+from loadtop.diagnosis.verdict import Verdict
 from loadtop.model import CgroupLimits
 from loadtop.rates.measured import HostView
 from loadtop.rates.records import CgroupRates, CoreShares, DiskRates, NetworkRates
-from tests.unit.interval import NO_PAGING, RATES, SAMPLE, busy, group, host, measured
+from tests.unit.interval import NO_PAGING, RATES, SAMPLE, assessment, busy, group, host
 from tests.unit.known import known
 
 DISK_RATES = DiskRates("vda", 99.0, 25.0, 2.0, 100.0, 200.0, 40.0, swap=False)
@@ -25,11 +25,6 @@ KNOWN: dict[str, Any] = {
     "networks": (LINE,),
     "cgroup": CgroupRates(30.0, 100.0, 0.0, None),
 }
-
-
-def assessed(verdict: Verdict, view: HostView) -> Assessment | None:
-    assert verdict.of_host is not None
-    return verdict.of_host(measured(view), view)
 
 
 def everything(sample: dict[str, Any] | None = None, **rates: Any) -> HostView:
@@ -68,20 +63,20 @@ def everything(sample: dict[str, Any] | None = None, **rates: Any) -> HostView:
     ],
 )
 def test_its_requirements(verdict: Verdict, sample: dict[str, Any], rates: dict[str, Any]) -> None:
-    assert assessed(verdict, everything()) is not None
-    assert assessed(verdict, everything(sample, **rates)) is None
+    assert assessment(verdict, everything()) is not None
+    assert assessment(verdict, everything(sample, **rates)) is None
 
 
 @pytest.mark.parametrize("verdict", [CPU, CPU_CORE, STEAL, THROTTLED, SWAP, MEMORY, DISK, NETWORK, LISTEN_QUEUE])
 def test_it_needs_rates(verdict: Verdict) -> None:
     """As before the second sample."""
-    assert assessed(verdict, replace(everything(), rates=None)) is None
+    assert assessment(verdict, replace(everything(), rates=None)) is None
 
 
 @pytest.mark.parametrize("verdict", [CPU, MEMORY, DISK, LISTEN_QUEUE])
 def test_it_needs_a_sample(verdict: Verdict) -> None:
     view = everything()
-    assert assessed(verdict, replace(view, state=replace(view.state, sample=None))) is None
+    assert assessment(verdict, replace(view, state=replace(view.state, sample=None))) is None
 
 
 @pytest.mark.parametrize(
@@ -100,6 +95,5 @@ def test_it_needs_a_sample(verdict: Verdict) -> None:
     ],
 )
 def test_what_it_can_do_without(verdict: Verdict, sample: dict[str, Any], rates: dict[str, Any]) -> None:
-    found = assessed(verdict, everything(sample, **rates))
-    assert found is not None
+    found = known(assessment(verdict, everything(sample, **rates)))
     assert not found.over or verdict is THROTTLED

@@ -15,6 +15,7 @@ from loadtop.rates.records import NetworkRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
 from tests.unit.interval import advice, busy, host, measured, states
+from tests.unit.known import known
 
 CALM = Assessment(False, False, (), Message(""), 1.0)
 NEAR = Assessment(False, True, (), Message(""), 1.0)
@@ -26,8 +27,8 @@ def times(*milliseconds: float) -> Latencies:
 
 def interval(*milliseconds: float, rps: float = 100.0, host_view: HostView | None = None, **load: Any) -> Measured:
     shares = {name: load.pop(name) for name in ("broken", "non_2xx_share") if name in load}
-    known = {"concurrency": 10, "in_flight": 10, "latencies": times(*milliseconds), **load}
-    return replace(measured(host_view or host(), load=known, rps=rps, **shares), kinds=KINDS)
+    fields = {"concurrency": 10, "in_flight": 10, "latencies": times(*milliseconds), **load}
+    return replace(measured(host_view or host(), load=fields, rps=rps, **shares), kinds=KINDS)
 
 
 def after(*milliseconds: float, least: float = 10.0, others: Any = (CALM,), **load: Any) -> Assessment | None:
@@ -60,8 +61,7 @@ def after(*milliseconds: float, least: float = 10.0, others: Any = (CALM,), **lo
     ],
 )
 def test_all_wait_for_long(milliseconds: list[float], over: bool, held: bool) -> None:
-    found = after(*milliseconds)
-    assert found is not None
+    found = known(after(*milliseconds))
     assert states(found) == (over, held)
 
 
@@ -70,14 +70,12 @@ def test_all_wait_for_long(milliseconds: list[float], over: bool, held: bool) ->
     [(10.0, 5.0, 2, True), (9.9, 5.0, 2, False), (10.0, 5.0, 1, False), (20.0, 5.0, None, True)],
 )
 def test_a_wait_is_felt(milliseconds: float, least: float, flying: int | None, held: bool) -> None:
-    found = after(milliseconds, least=least, in_flight=flying)
-    assert found is not None
+    found = known(after(milliseconds, least=least, in_flight=flying))
     assert found.held is held
 
 
 def test_the_evidence_and_its_confidence() -> None:
-    found = after(*[100.0] * 50, rps=100.0, in_flight=10)
-    assert found is not None
+    found = known(after(*[100.0] * 50, rps=100.0, in_flight=10))
     names, values, thresholds = zip(*(row[:3] for row in found.evidence), strict=True)
     assert names == ("load.waiting_pct", "load.p10_ms", "load.in_flight")
     assert values == pytest.approx((90.0, 100.0, 10.0))
@@ -90,8 +88,7 @@ def test_the_evidence_and_its_confidence() -> None:
 
 @pytest.mark.parametrize(("seen", "agrees"), [(13, True), (14, False), (8, True), (7, False)])
 def test_the_requests_in_flight_agree_within_a_quarter(seen: int, agrees: bool) -> None:
-    found = after(100.0, rps=100.0, in_flight=seen)
-    assert found is not None
+    found = known(after(100.0, rps=100.0, in_flight=seen))
     assert found.confidence == (0.975 if agrees else 0.925)
 
 
@@ -111,13 +108,11 @@ def test_the_requests_in_flight_agree_within_a_quarter(seen: int, agrees: bool) 
     ],
 )
 def test_nothing_else_is_near_its_limit(other: Assessment, view: HostView, over: bool) -> None:
-    found = after(100.0, others=(CALM, other), host_view=view)
-    assert found is not None
+    found = known(after(100.0, others=(CALM, other), host_view=view))
     assert states(found) == (over, True)
     waiting, beside = Waiting(), interval(100.0, host_view=view)
     waiting.assess(interval(10.0), ())
-    found = waiting.assess(replace(beside, hosts=(*beside.hosts, host())), (CALM, other))
-    assert found is not None
+    found = known(waiting.assess(replace(beside, hosts=(*beside.hosts, host())), (CALM, other)))
     assert found.over is over
     assert "No watched host is at its limit" in advice(found)
 
@@ -141,8 +136,7 @@ def test_errors_do_not_measure_a_request(wrong: dict[str, Any]) -> None:
     waiting = Waiting()
     assert waiting.assess(interval(1.0, **wrong), ()) is None
     waiting.assess(interval(10.0), ())
-    found = waiting.assess(interval(20.0, **wrong), ())
-    assert found is not None
+    found = known(waiting.assess(interval(20.0, **wrong), ()))
     assert found.evidence[0][1] == pytest.approx(50.0)
 
 
@@ -158,8 +152,7 @@ def test_errors_do_not_measure_a_request(wrong: dict[str, Any]) -> None:
 def test_one_early_response_is_not_the_rule(first: list[float], least: float) -> None:
     waiting = Waiting()
     waiting.assess(interval(*first), ())
-    found = waiting.assess(interval(400.0), ())
-    assert found is not None
+    found = known(waiting.assess(interval(400.0), ()))
     assert found.evidence[0][1] == pytest.approx(100 * (1 - least / 400.0), rel=0.002)
 
 
@@ -201,8 +194,7 @@ class TestThroughputThatNoLongerGrows:
         waiting = Waiting()
         for _ in range(2):
             waiting.assess(interval(*[50.0] * 20, rps=40.0, concurrency=2), ())
-        found = waiting.assess(interval(*[50.0] * 10, *[slow] * 10, rps=rps, concurrency=3), ())
-        assert found is not None
+        found = known(waiting.assess(interval(*[50.0] * 10, *[slow] * 10, rps=rps, concurrency=3), ()))
         assert states(found) == (over, over)
 
     def test_an_open_load_has_no_such_levels(self) -> None:
@@ -214,8 +206,7 @@ class TestThroughputThatNoLongerGrows:
 
 
 def advised(view: HostView) -> str:
-    found = after(100.0, host_view=view)
-    assert found is not None
+    found = known(after(100.0, host_view=view))
     return str(found.advice() if callable(found.advice) else found.advice)
 
 
@@ -241,6 +232,5 @@ def test_a_page_that_was_read_does_not_keep_silent() -> None:
     page: ServerRates[ServerReading] = ServerRates(ApacheStatus("u", "event", "Apache", "_"), {})
     sample = {"outcomes": (Outcome("apache", State.FAILED),)}
     for servers, over in (({"apache": (page,)}, True), ({}, False)):
-        found = after(100.0, host_view=host(sample, servers=servers))
-        assert found is not None
+        found = known(after(100.0, host_view=host(sample, servers=servers)))
         assert found.over is over

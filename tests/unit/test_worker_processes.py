@@ -13,7 +13,7 @@ from loadtop.servers.gunicorn.record import GunicornPool
 from loadtop.servers.uwsgi.kind import UWSGI
 from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.unit.course import Run
-from tests.unit.interval import advice, host, measured, of_host, states, value
+from tests.unit.interval import advice, assessment, host, measured, of_host, states, value
 
 (UWSGI_WORKERS,) = UWSGI.verdicts
 POOL = UwsgiStatus("/run/app.sock", 10, 2, 20, 5, "127.0.0.1:9191", "2.0.21", 0, 0, 900, 3)
@@ -76,8 +76,7 @@ def test_the_pool_with_the_longest_queue_counts_and_then_the_fullest() -> None:
 @pytest.mark.parametrize("changes", [{"active": None}, {"workers": None}, {"threads": None}])
 def test_without_figures_nothing_is_said(changes: dict[str, Any]) -> None:
     view = host(servers={"uwsgi": (ServerRates(replace(POOL, **changes), RATES),)})
-    assert UWSGI_WORKERS.of_host is not None
-    assert UWSGI_WORKERS.of_host(measured(view), view) is None
+    assert assessment(UWSGI_WORKERS, view) is None
     assert dict(UWSGI.demands(measured(view), view, True)) == {}
 
 

@@ -10,6 +10,7 @@ from loadtop.analysis.tune.knee import Knee
 from loadtop.analysis.tune.sizing import Sizing, size, worker_memory
 from loadtop.analysis.tune.step import StepResult
 from loadtop.servers.kind import WorkerPool
+from tests.unit.known import known
 
 Result = Callable[..., StepResult]
 APool = Callable[..., WorkerPool]
@@ -31,8 +32,8 @@ def measured(a_result: Result, a_pool: APool) -> Callable[..., list[StepResult]]
     """Steps of so many connections each, as many of them busy; a worker takes 10 MB, of which 2 MB are shared."""
 
     def build(*levels: int, pool: dict[str, Any] | None = None, **changes: Any) -> list[StepResult]:
-        known = {"rss_kb": 40 * 10_000, "shared_kb": 40 * 2_000.0, **(pool or {})}
-        return [a_result(level, 100.0, pools=(a_pool(level, **known),), **changes) for level in levels]
+        of_pool = {"rss_kb": 40 * 10_000, "shared_kb": 40 * 2_000.0, **(pool or {})}
+        return [a_result(level, 100.0, pools=(a_pool(level, **of_pool),), **changes) for level in levels]
 
     return build
 
@@ -73,15 +74,13 @@ class TestMemory:
         results = [
             a_result(n, 10.0, pools=(a_pool(n, rss_kb=40 * idle + n * each, shared_kb=0.0),)) for n in (4, 8, 12)
         ]
-        found = worker_memory(results, results[0].pools[0])
-        assert found is not None
+        found = known(worker_memory(results, results[0].pools[0]))
         assert found.worker_kb == pytest.approx(worker_kb)
 
     def test_an_idle_worker_takes_no_less_than_nothing(self, a_result: Result, a_pool: APool) -> None:
         taken = {4: 0, 8: 24_000, 12: 96_000}
         results = [a_result(n, 10.0, pools=(a_pool(n, rss_kb=kb, shared_kb=0.0),)) for n, kb in taken.items()]
-        found = worker_memory(results, results[0].pools[0])
-        assert found is not None
+        found = known(worker_memory(results, results[0].pools[0]))
         assert found.worker_kb == pytest.approx(12_000.0)
 
     @pytest.mark.parametrize(("without", "basis"), [(2, "pss"), (3, "rss")])
@@ -89,8 +88,7 @@ class TestMemory:
         self, measured: Measured, without: int, basis: str
     ) -> None:
         results = [*measured(*[1] * without, pool={"shared_kb": None}), *measured(2, 2)]
-        found = worker_memory(results, results[0].pools[0])
-        assert found is not None
+        found = known(worker_memory(results, results[0].pools[0]))
         assert found.basis == basis
 
     def test_room_is_the_least_seen_less_what_other_pools_take(self, measured: Measured, a_pool: APool) -> None:
@@ -102,11 +100,9 @@ class TestMemory:
             replace(two, room_kb=800_000.0, pools=(*two.pools, replace(other, rss_kb=200_000))),
             swapping,
         ]
-        found = worker_memory(results, one.pools[0])
-        assert found is not None
+        found = known(worker_memory(results, one.pools[0]))
         assert found.room_kb == 500_000.0
-        crowded = worker_memory([replace(results[0], room_kb=200_000.0)], one.pools[0])
-        assert crowded is not None
+        crowded = known(worker_memory([replace(results[0], room_kb=200_000.0)], one.pools[0]))
         assert crowded.room_kb == 0.0
         assert worker_memory([replace(one, room_kb=None)], one.pools[0]) is None
 
@@ -190,8 +186,7 @@ class TestAFullPool:
         self, measured: Measured, capacity: int | None, used: float | None, workers: int | None, others: float
     ) -> None:
         results = measured(8, 64, pool={"capacity": capacity}, used=used, others=others, bottleneck="apache-workers")
-        found = size(results, None, results[-1])
-        assert found is not None
+        found = known(size(results, None, results[-1]))
         assert found.pool_was_full
         assert bounds(found).get("cpu") == workers
         assert bounds(found)["tested"] == 65
@@ -213,18 +208,15 @@ class TestAFullPool:
         fpm, web = a_pool(5, kind="fpm", name="www", manager="static"), a_pool(5)
         for pools, name in (((fpm, web), ""), ((fpm,), "www")):
             results = [a_result(4, 10.0, pools=pools), a_result(8, 10.0, pools=())]
-            found = size(results, KNEE, results[1])
-            assert found is not None
+            found = known(size(results, KNEE, results[1]))
             assert (found.pool.name, found.pool_was_full) == (name, False)
 
     def test_a_limit_is_at_least_one(self, measured: Measured) -> None:
-        found = size(measured(8, room_kb=1.0), KNEE, None)
-        assert found is not None
+        found = known(size(measured(8, room_kb=1.0), KNEE, None))
         assert (found.binding, bounds(found)["memory"], found.value) == ("memory", 0, 1)
         assert [bound.workers for bound in found.bounds] == sorted(bound.workers for bound in found.bounds)
         assert found.as_json()["per_process_kb"] == 8_000
 
     def test_threads_of_a_process_share_its_figure(self, measured: Measured) -> None:
-        found = size(measured(8, pool={"threads_per_child": 5}), KNEE, None)
-        assert found is not None
+        found = known(size(measured(8, pool={"threads_per_child": 5}), KNEE, None))
         assert found.as_json()["per_process_kb"] == 40_000
