@@ -67,12 +67,16 @@ def test_paging() -> None:
     before, now = Paging(10, 20, 30, 40, 50, 60, 70, 80, 90), Paging(30, 24, 36, 48, 60, 72, 84, 96, 92)
     assert two_seconds({"paging": before}, {"paging": now}).paging == PagingRates(10.0, 2.0, 3.0, 5.0, 6.0, 15.0, 1.0)
     assert two_seconds({}, {"paging": now}).paging is None
+    for first, second, refaults in ((10, 20, 5.0), (None, None, None)):  # kernels before 5.9 count those of files only
+        older = [{"paging": Paging(0, 0, refaults_file_pages=pages)} for pages in (first, second)]
+        assert two_seconds(*older).paging == PagingRates(0.0, 0.0, None, None, None, refaults, None)
 
 
 def test_pressure() -> None:
     before, now = Pressure(0, 10, 20, 30, 40), Pressure(20_000, 40_010, 60_020, 80_030, 100_040)
     found = two_seconds({"pressure": before}, {"pressure": now}).pressure
     assert found == PressureShares(1.0, 2.0, 3.0, 4.0, 5.0)
+    assert two_seconds({}, {"pressure": now}).pressure is None
 
 
 @pytest.mark.parametrize(
@@ -341,10 +345,13 @@ def test_a_sum_of_known_values(values: list[float | None], total: float | None) 
 
 
 def test_a_warm_up_that_ends_begins_again() -> None:
-    states = [(LoadState.WARMUP, LoadState.RUNNING), (LoadState.RUNNING, LoadState.RUNNING)]
+    states = [
+        (LoadState.WARMUP, LoadState.RUNNING),
+        *((state, state) for state in (LoadState.RUNNING, LoadState.WARMUP)),
+    ]
     later = replace(COUNTED, at=102.0, requests=300)
     found = [load_rates(replace(COUNTED, state=old), replace(later, state=new)) for old, new in states]
-    assert [each is None for each in found] == [True, False]
+    assert [each is None for each in found] == [True, False, False]
 
 
 def test_processes_that_compute_do_not_wait_on_their_unix_sockets() -> None:

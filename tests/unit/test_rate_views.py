@@ -107,7 +107,7 @@ def test_cores_that_are_in_both_samples_and_were_at_work() -> None:
 def test_states_that_are_reported_in_one_sample_only_are_not_known() -> None:
     shares = known(cpu_shares(CpuTimes(0, 0, 0, 0, 7, None), CpuTimes(1, 0, 0, 3, None, 7)))
     assert (shares.user, shares.nice, shares.system, shares.idle) == (25.0, 0.0, 0.0, 75.0)
-    assert (shares.iowait, shares.irq) == (None, None)
+    assert (shares.iowait, shares.irq, shares.steal, shares.busy) == (None, None, None, 25.0)
     assert cpu_shares(CpuTimes(1, 1, 1, 1), CpuTimes(1, 1, 1, 1)) is None
 
 

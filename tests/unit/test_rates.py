@@ -1,6 +1,6 @@
 """From counters to rates."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loadtop import model
 from loadtop.rates import records
-from loadtop.rates.compute import cpu_shares, host_rates, load_rates, pressure_shares, server_rates
+from loadtop.rates.compute import cpu_shares, host_rates, pressure_shares, server_rates
 from loadtop.rates.measured import Measurer
 from loadtop.servers.apache.kind import mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
@@ -17,14 +17,7 @@ from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS
 from tests.unit.known import known
 
-ticks = st.integers(0, 10**9)
-
-
-def refaults(rate: float | None) -> records.PagingRates:
-    return records.PagingRates(0.0, 0.0, None, None, None, rate, None)
-
-
-times = st.builds(model.CpuTimes, *[ticks] * 10)
+times = st.builds(model.CpuTimes, *[st.integers(0, 10**9)] * 10)
 
 
 @given(times, st.tuples(*[st.integers(0, 1000)] * 8))
@@ -47,11 +40,6 @@ def test_an_iowait_that_went_backwards_counts_as_none_of_the_time() -> None:
     assert (shares.iowait, shares.user, shares.idle) == (0.0, 50.0, 50.0)
 
 
-def test_an_unreported_state_stays_unknown() -> None:
-    shares = known(cpu_shares(model.CpuTimes(0, 0, 0, 0), model.CpuTimes(10, 0, 10, 80)))
-    assert (shares.steal, shares.iowait, shares.busy) == (None, None, 20.0)
-
-
 def test_the_rates_of_a_machine(machine: Any) -> None:
     first = machine.sample()
     second = machine.sample(busy=(100.0, 50.0), swap_in=80.0, faults=30.0, memory_stall=25.0, seconds=2.0)
@@ -62,73 +50,6 @@ def test_the_rates_of_a_machine(machine: Any) -> None:
     paging, pressure = known(rates.paging), known(rates.pressure)
     assert (paging.swap_in_kb, paging.swap_out_kb, paging.major_faults) == (80.0, 0.0, 30.0)
     assert (pressure.memory_some, pressure.io_some) == (25.0, 0.0)
-
-
-STILL = model.Disk("still", 1, 1, 1, 1, 1, 1)
-PARTS: list[tuple[str, Any, Any, Any]] = [
-    (
-        "disks",
-        (model.Disk("vda", 10, 40, 20, 5, 80, 30, 1, 100, 200), STILL, model.Disk("gone", 0, 0, 0, 0, 0, 0)),
-        (model.Disk("vda", 30, 140, 60, 15, 380, 90, 3, 1100, 2200, True), STILL),
-        (
-            records.DiskRates("vda", 50.0, 100 / 30, 1.0, 50.0, 150.0, 15.0, True),
-            records.DiskRates("still", None, None, None, 0.0, 0.0, 0.0, False),
-        ),
-    ),
-    (
-        "networks",
-        (model.Network("eth0", 0, 0, 0, 0, 1, 2, 3, 4, link_mbit=100), model.Network("lo", 5, 0, 0, 0)),
-        (model.Network("eth0", 2_048_000, 12_500_000, 30, 50, 2, 4, 6, 8, 100), model.Network("lo", 4, 0, 0, 0)),
-        (records.NetworkRates("eth0", 1000.0, 6_250_000 / 1024, 15.0, 25.0, 5.0, 100, 50.0),),
-    ),
-    (
-        "networks",
-        (model.Network("eth0", 0, 0, 0, 0, link_mbit=100),),
-        (model.Network("eth0", 12_500_000, 2_048_000, 0, 0, link_mbit=100),),
-        (records.NetworkRates("eth0", 6_250_000 / 1024, 1000.0, 0.0, 0.0, 0.0, 100, 50.0),),
-    ),
-    (
-        "tcp",
-        model.Tcp(1, 2, 3, 4, 5, 6, 7, 8, 9),
-        model.Tcp(3, 6, 9, 12, 15, 18, 70, 80, 90),
-        records.TcpRates(1, 2, 3, 5, 6, 80, 90, 70),
-    ),
-    (
-        "cgroup",
-        model.CgroupLimits("/web", 2, periods=10, throttled_periods=5, throttled_us=100, memory_failures=1),
-        model.CgroupLimits("/web", 2, periods=30, throttled_periods=10, throttled_us=400_100, memory_failures=5),
-        records.CgroupRates(25.0, 200.0, 2.0, None),
-    ),
-    ("cgroup", model.CgroupLimits("/web", 2, periods=10), model.CgroupLimits("/other", 2, periods=30), None),
-    (
-        "paging",
-        model.Paging(0, 0, 0, 0, 0, 0, 0, 10, 0),
-        model.Paging(2, 4, 6, 8, 10, 12, 8, 20, 14),
-        records.PagingRates(1, 2, 3, 5, 6, 9, 7),
-    ),
-    # Kernels before 5.9 count refaults of files only.
-    ("paging", model.Paging(0, 0, refaults_file_pages=10), model.Paging(0, 0, refaults_file_pages=20), refaults(5.0)),
-    ("paging", model.Paging(0, 0), model.Paging(0, 0), refaults(None)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("part", "before", "now", "expected"), PARTS)
-def test_the_rates_of_a_part_over_two_seconds(machine: Any, part: str, before: Any, now: Any, expected: Any) -> None:
-    first, second = machine.sample(changes={part: before}), machine.sample(changes={part: now}, seconds=2.0)
-    rates = known(host_rates(first, second, KINDS))
-    assert getattr(rates, part) == expected
-
-
-def test_the_rates_of_a_load(load: Any) -> None:
-    first = load.sample(sent_bytes=0, received_bytes=0)
-    second = load.sample(
-        requests=200, seconds=2.0, failures=model.Failures(timeout=10), non_2xx=25, sent_bytes=10_240,
-        received_bytes=409_600, generator=model.GeneratorSample((1.0, 1.4), 0.002, late=8, unsent=2),
-    )  # fmt: skip
-    rates = known(load_rates(first, second))
-    assert rates == records.LoadRates(2.0, 50.0, 5.0, 10.0, 25.0, 200.0, 5.0, rates.generator, {"timeout": 10.0}, 10.0)
-    workers = records.GeneratorRates(cpu=110.0, busiest=70.0, workers=2, loop_delay_ms=2.0, late=4.0, unsent=1.0)
-    assert asdict(known(rates.generator)) == pytest.approx(asdict(workers))
 
 
 def test_a_rebooted_machine_has_no_rates(machine: Any) -> None:
@@ -145,26 +66,9 @@ def test_a_counter_that_went_backwards_has_no_rate(machine: Any) -> None:
     assert (paging.swap_in_kb, paging.swap_out_kb) == (None, 0.0)
 
 
-def test_a_part_that_was_not_read_has_no_rate(machine: Any) -> None:
-    first = machine.sample()
-    rates = known(host_rates(replace(first, pressure=None), machine.sample(), KINDS))
-    assert rates.pressure is None
-
-
 def test_pressure_is_the_difference_of_the_totals_and_at_most_all_of_the_time() -> None:
     shares = pressure_shares(model.Pressure(0, 0, 0, 0, 0), model.Pressure(500_000, 2_000_000, 0, None, 0), 1.0)
     assert (shares.cpu_some, shares.memory_some, shares.io_some) == (50.0, 100.0, None)
-
-
-def test_a_reused_pid_is_another_process(machine: Any) -> None:
-    first = machine.sample(processes={"apache2": 50.0})
-    second = machine.sample(processes={"apache2": 50.0})
-    rates = known(host_rates(first, second, KINDS))
-    httpd = known(rates.group("httpd"))
-    assert (httpd.cpu, httpd.processes, httpd.rss_kb, httpd.pss_kb) == (50.0, 1, 9_000, None)
-    reused = replace(second, processes=(replace(second.processes[0], started_ticks=99),))
-    other = known(host_rates(first, reused, KINDS))
-    assert known(other.processes)[0].cpu is None
 
 
 def test_slots_are_counted_from_the_letters_and_rates_by_difference() -> None:
@@ -260,17 +164,3 @@ def test_a_page_that_is_missed_for_a_moment_still_has_rates(machine: Any, missed
     now = known(measured(replace(first, accepts=100 + 90 * seconds, handled=100 + 50 * seconds, at=machine.at + 1)))
     accepts, handled = now.per_second["accepts"], now.per_second["handled"]
     assert (None if accepts is None or handled is None else accepts - handled) == dropped
-
-
-def test_the_end_of_the_warm_up_has_no_rate(load: Any) -> None:
-    first = load.sample()
-    assert load_rates(first, load.sample(requests=1)) is None
-    warm = load.sample(state=model.LoadState.WARMUP, requests=80)
-    assert load_rates(warm, load.sample(state=model.LoadState.WARMUP, requests=180)) is not None
-    assert load_rates(warm, load.sample(state=model.LoadState.RUNNING, requests=85)) is None
-
-
-def test_no_work_has_no_share(load: Any) -> None:
-    first = load.sample()
-    rates = known(load_rates(first, load.sample(rps=0.0)))
-    assert (rates.rps, rates.failed_share) == (0.0, None)
