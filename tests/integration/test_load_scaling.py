@@ -100,7 +100,8 @@ async def test_the_rate_is_shared() -> None:
     assert run.requests == len(server.heads) == run.corrected.count
     assert run.last.generator is not None
     assert run.last.elapsed_s is not None
-    assert run.requests + (run.last.generator.unsent or 0) == pytest.approx(300 * run.last.elapsed_s, rel=0.03, abs=30)
+    due = 300 * run.last.elapsed_s  # to the end of the last request, a moment after the load was stopped
+    assert run.requests + (run.last.generator.unsent or 0) == pytest.approx(due, abs=75)
     assert run.last.rate == pytest.approx(300)
 
 

@@ -11,6 +11,10 @@ from loadtop.model import HostFacts, HostSample, Listener, Outcome, State, Tcp
 PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
 
 
+def fastcgi_record(kind: int, content: bytes, padding: int = 0) -> bytes:
+    return bytes([1, kind, 0, 1]) + len(content).to_bytes(2, "big") + bytes([padding, 0]) + content + bytes(padding)
+
+
 class FakeFiles:
     """The files of a machine, as texts; a directory is what they say."""
 
@@ -49,7 +53,8 @@ class FakeMachine(FakeFiles):
         self.pages: dict[str, str | int] = {}
         self.page_takes_s = 0.002
         self.fetched: list[str] = []
-        self.httpd: dict[int, tuple[Endpoint, ...]] = {}
+        self.group = "httpd"
+        self.httpd: dict[int, tuple[Endpoint, ...]] = {}  # where each server of that group listens
         self.aside: frozenset[int] | None = None
         self.services = frozenset[int]()
         self.members: dict[int, Sequence[Member]] = {}
@@ -69,7 +74,7 @@ class FakeMachine(FakeFiles):
         return HostSample("", self.began[-1], facts, self.takes_s, tcp=tcp, outcomes=(Outcome("cpu", State.OK),))
 
     def servers(self, group: str) -> tuple[int, ...]:
-        return tuple(self.httpd) if group == "httpd" else ()
+        return tuple(self.httpd) if group == self.group else ()
 
     def tested(self, group: str) -> tuple[int, ...]:
         return tuple(pid for pid in self.servers(group) if pid not in (self.aside or ()))

@@ -13,6 +13,7 @@ from collectors.machine import Machine, Page
 from collectors.php_fpm import status as fpm
 from collectors.php_fpm.configuration import PoolConfig
 from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import fastcgi_record as record
 from tests.unit.collectors.instant import instantly
 
 
@@ -32,10 +33,6 @@ def test_places_over_fastcgi(url: str, place: tuple[str, str]) -> None:
     address, path = place
     if path:
         assert fpm.place_of(PoolConfig("www", address, status_path=path).url) == place
-
-
-def record(kind: int, content: bytes, padding: int = 0) -> bytes:
-    return bytes([1, kind, 0, 1]) + len(content).to_bytes(2, "big") + bytes([padding, 0]) + content + bytes(padding)
 
 
 def test_an_answer_over_fastcgi() -> None:

@@ -1,10 +1,10 @@
 """Following pools of php-fpm: through a web server where a socket is closed to this user, and other turns."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 from collectors.errors import FetchError, SilentError
-from collectors.machine import Endpoint, Member, Missing, Page
+from collectors.machine import Endpoint, Missing, Page
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.php_fpm.collector import FpmCollector
 from collectors.servers import KINDS
@@ -12,7 +12,7 @@ from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim
 from loadtop.model import Cause, HostFacts, HostSample, Outcome, State
 from loadtop.servers.php_fpm.record import FpmPool
-from tests.unit.collectors.fake_machine import FakeFiles
+from tests.unit.collectors.fake_machine import FakeMachine, fastcgi_record
 from tests.unit.collectors.instant import instantly
 
 CONF = "/etc/php/8.2/fpm/php-fpm.conf"
@@ -28,71 +28,25 @@ UNIX = (
 )
 
 
-class Machine(FakeFiles):
+class Machine(FakeMachine):
     """One master of php-fpm, whose configuration and pages a test gives; its socket is closed to this user."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.masters: tuple[int, ...] = (7,)
-        self.files |= {
-            "/proc/7/cmdline": f"php-fpm: master process ({CONF})\0\0",
-            CONF: POOL,
-            "/proc/net/unix": UNIX,
-        }
-        self.pages: dict[str, str] = {}
-        self.places: dict[int, tuple[Endpoint, ...]] = {}
-        self.answers: dict[tuple[str, str], str] = {}
-        self.error: FetchError = FetchError(
-            verbatim("not permitted: this user has no access to that socket"), cause=Cause.SOCKET
-        )
-        self.asked: list[str] = []
-
-    async def sample(self) -> HostSample:
-        raise NotImplementedError
-
-    def servers(self, group: str) -> tuple[int, ...]:
-        return self.masters if group == PHP_FPM.group else ()
-
-    def tested(self, group: str) -> tuple[int, ...]:
-        return self.servers(group)
-
-    def set_aside(self, pids: frozenset[int], services: frozenset[int]) -> None:
-        raise NotImplementedError
-
-    def lineage(self, pid: int) -> Sequence[Member]:
-        raise NotImplementedError
-
-    def prefer(self, ports: frozenset[int]) -> None:
-        raise NotImplementedError
-
-    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
-        return {pid: places for pid, places in self.places.items() if pid in pids}
-
-    async def fetch(self, url: str, timeout_s: float) -> Page:  # noqa: ARG002
-        self.asked.append(url)
-        if url not in self.pages:
-            raise FetchError(verbatim("connection refused: nothing is listening there"))
-        return Page(url, 200, self.pages[url], 0.001)
+        self.group, self.httpd = PHP_FPM.group, {7: ()}
+        self.files |= {"/proc/7/cmdline": f"php-fpm: master process ({CONF})\0\0", CONF: POOL, "/proc/net/unix": UNIX}
+        self.at_sockets: dict[tuple[str, str], str] = {}
+        self.refusal = FetchError(verbatim("not permitted: this user has no access to that socket"), cause=Cause.SOCKET)
+        self.asked = self.fetched  # pages and addresses
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         self.asked.append(address)
-        if not self.answers:
-            raise self.error
-        path = next((path for place, path in self.answers if place == address and path.encode() in question), "")
-        page = self.answers.get((address, path))
+        if not self.at_sockets:
+            raise self.refusal
+        path = next((path for place, path in self.at_sockets if place == address and path.encode() in question), "")
+        page = self.at_sockets.get((address, path))
         head, body = ("Status: 404 Not Found", "File not found.\n") if page is None else ("A: b", page)
-        return _record(6, f"{head}\r\n\r\n{body}".encode()) + _record(3, bytes(8))
-
-    async def reach(self, address: str) -> str:
-        return address
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
-def _record(kind: int, content: bytes) -> bytes:
-    """One of FastCGI."""
-    return bytes([1, kind, 0, 1]) + len(content).to_bytes(2, "big") + bytes(2) + content
+        return fastcgi_record(6, f"{head}\r\n\r\n{body}".encode()) + fastcgi_record(3, bytes(8))
 
 
 @instantly
@@ -132,7 +86,7 @@ def test_a_page_of_another_pool_is_not_taken_for_it() -> None:
 
 def test_a_silent_pool_is_followed_nonetheless() -> None:
     machine = Machine()
-    machine.error = SilentError(verbatim("no response within 1.0 s"))
+    machine.refusal = SilentError(verbatim("no response within 1.0 s"))
     (pool,), outcome = after(machine)
     assert (pool.active, pool.listen_queue, pool.max_children) == (None, 1, 4)
     assert (outcome.state, machine.asked.count("http://127.0.0.1/st?json")) == (State.FAILED, 0)
@@ -150,7 +104,7 @@ def test_a_configuration_that_may_not_be_read_is_named() -> None:
 
 def test_a_page_without_configuration_has_no_queue_of_a_unix_socket() -> None:
     machine = Machine()
-    machine.masters = ()
+    machine.httpd = {}
     machine.pages["http://web1/st?json"] = PAGE
     (pool,), _ = after(machine, urls=["http://web1/st"])
     assert (pool.active, pool.max_children, pool.listen_queue) == (1, None, None)
@@ -158,7 +112,7 @@ def test_a_page_without_configuration_has_no_queue_of_a_unix_socket() -> None:
 
 def test_no_master_at_all() -> None:
     machine = Machine()
-    machine.masters = ()
+    machine.httpd = {}
     assert str(after(machine)[1].reason) == "no php-fpm found"
     assert str(after(machine, find=False)[1].reason) == "not looked for"
 
@@ -166,7 +120,7 @@ def test_no_master_at_all() -> None:
 def test_at_its_socket_with_what_the_page_does_not_say() -> None:
     machine = Machine()
     machine.files[CONF] = POOL + "listen.backlog = 99\n"
-    machine.answers["/run/php/www.sock", "/st"] = PAGE
+    machine.at_sockets["/run/php/www.sock", "/st"] = PAGE
     (pool,), outcome = after(machine)
     assert (pool.active, pool.max_children, pool.listen_queue, pool.address) == (1, 4, 1, "/run/php/www.sock")
     assert pool.listen_queue_limit == 99
@@ -176,13 +130,13 @@ def test_at_its_socket_with_what_the_page_does_not_say() -> None:
 
 def test_two_masters_with_pools_of_the_same_name() -> None:
     machine = Machine()
-    machine.masters = (7, 8)
+    machine.httpd[8] = ()
     other = "/etc/php/8.4/fpm/php-fpm.conf"
     machine.files |= {
         "/proc/8/cmdline": f"php-fpm: master process ({other})\0\0",
         other: POOL.replace("www.sock", "new.sock").replace("= 4", "= 6"),
     }
-    machine.answers = {(f"/run/php/{name}.sock", "/st"): PAGE for name in ("www", "new")}
+    machine.at_sockets = {(f"/run/php/{name}.sock", "/st"): PAGE for name in ("www", "new")}
     pools, _ = after(machine)
     assert [(pool.pool, pool.max_children) for pool in pools] == [("www", 4), ("www /run/php/new.sock", 6)]
 
@@ -190,7 +144,7 @@ def test_two_masters_with_pools_of_the_same_name() -> None:
 def test_a_url_without_a_path_gets_that_of_the_configuration() -> None:
     machine = Machine()
     machine.files[CONF] = POOL + "[api]\nlisten = /run/php/api.sock\npm.max_children = 9\npm.status_path = /api\n"
-    machine.answers = {("/run/php/www.sock", "/st"): PAGE, ("/run/php/api.sock", "/api"): PAGE.replace("www", "api")}
+    machine.at_sockets = {("/run/php/www.sock", "/st"): PAGE, ("/run/php/api.sock", "/api"): PAGE.replace("www", "api")}
     pools, _ = after(machine, urls=["unix:/run/php/api.sock"])
     assert [(pool.pool, pool.max_children) for pool in pools] == [("api", 9)]
 
@@ -207,8 +161,8 @@ def test_pools_behind_an_unreadable_configuration_are_found_where_their_master_l
     machine = Machine()
     machine.files[CONF] = Missing("not permitted")
     machine.files["/proc/net/unix"] = UNIX.replace("www.sock", "php8.2-fpm.sock")
-    machine.places = {7: (Endpoint("127.0.0.1", 9000),)}
-    machine.answers = {
+    machine.httpd[7] = (Endpoint("127.0.0.1", 9000),)
+    machine.at_sockets = {
         ("127.0.0.1:9000", "/status"): PAGE,
         ("/run/php/php8.2-fpm.sock", "/fpm-status"): PAGE.replace("www", "api"),
     }
@@ -228,8 +182,8 @@ def test_few_sockets_are_asked_once_each() -> None:
         + "".join(f"\n0: 2 0 00010000 0001 01 {number} {path}" for number, path in enumerate(paths))
         + "\n"
     )
-    machine.answers[(paths[40], "/fpm-status")] = PAGE
-    machine.answers[(paths[3], "/status")] = PAGE
+    machine.at_sockets[(paths[40], "/fpm-status")] = PAGE
+    machine.at_sockets[(paths[3], "/status")] = PAGE
     after(machine)
     assert set(machine.asked) == set(paths[:32])
     assert machine.asked[:20].count(paths[3]) == 2
@@ -238,7 +192,7 @@ def test_few_sockets_are_asked_once_each() -> None:
 def test_other_sockets_are_not_queried() -> None:
     machine = Machine()
     machine.files[CONF] = Missing("not permitted")
-    machine.answers["/run/php/www.sock", "/fpm-status"] = PAGE
+    machine.at_sockets["/run/php/www.sock", "/fpm-status"] = PAGE
     assert after(machine)[0] == ()
     assert machine.asked == []
 
@@ -272,7 +226,7 @@ def test_a_page_that_appears_is_followed() -> None:
 
 def test_one_pool_of_two_has_no_page() -> None:
     machine = Machine()
-    machine.answers["/run/php/www.sock", "/st"] = PAGE
+    machine.at_sockets["/run/php/www.sock", "/st"] = PAGE
     machine.files[CONF] = POOL + "[new]\nlisten = /run/php/new.sock\npm.max_children = 2\npm.status_path = /st\n"
     pools, outcome = after(machine)
     assert [(pool.pool, pool.active) for pool in pools] == [("www", 1), ("new", None)]
@@ -283,7 +237,7 @@ def test_one_pool_of_two_has_no_page() -> None:
 def test_among_pools_at_ports_the_socket_of_one_is_followed() -> None:
     machine = Machine()
     machine.files[CONF] = "[api]\nlisten = 9001\n" + POOL
-    machine.answers["/run/php/www.sock", "/st"] = PAGE
+    machine.at_sockets["/run/php/www.sock", "/st"] = PAGE
     assert [(pool.pool, pool.listen_queue) for pool in after(machine)[0]] == [("api", None), ("www", 1)]
 
 
@@ -302,6 +256,6 @@ def test_a_page_is_requested_from_six_web_servers() -> None:
 def test_the_first_path_with_a_page_is_taken() -> None:
     machine = Machine()
     machine.files[CONF] = Missing("not permitted")
-    machine.places = {7: (Endpoint("127.0.0.1", 9000),)}
-    machine.answers = {("127.0.0.1:9000", path): PAGE for path in ("/fpm-status", "/status")}
+    machine.httpd[7] = (Endpoint("127.0.0.1", 9000),)
+    machine.at_sockets = {("127.0.0.1:9000", path): PAGE for path in ("/fpm-status", "/status")}
     assert len(after(machine)[0]) == 1

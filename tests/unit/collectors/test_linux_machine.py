@@ -87,7 +87,7 @@ async def test_a_machine_that_shows_nothing(transport: Any) -> None:
     assert sample.facts == HostFacts("", "text", "Linux", "", 1, page_kb=4)
     found = {outcome.collector: (outcome.state, str(outcome.reason)) for outcome in sample.outcomes}
     assert found["cpu"] == (State.ABSENT, "/proc/stat: no such file")
-    assert found["processes"][0] is State.ABSENT
+    assert found["processes"] == (State.ABSENT, "not permitted")
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,6 @@ async def test_the_speed_of_an_interface_that_is_gone_is_forgotten(transport: An
     transport.files[devices.DEV] = table
     speeds = [known((await machine.sample()).networks)[-1].link_mbit for _ in range(2)]
     assert speeds == [None, 1000]
-
-
-async def test_without_listeners_the_tables_are_read(transport: Any) -> None:
-    del transport.files[sockets.LISTENERS]
-    machine = LinuxMachine(transport, KINDS)
-    await machine.sample()
-    assert {each.port for each in known((await machine.sample()).tcp).listeners} == {80, 8080}
-    tables = {each.path for each in sockets.TABLES}
-    assert [tables <= paths(request) for request in transport.requests] == [False, True]
 
 
 async def test_what_is_followed_comes_with_every_sample(transport: Any) -> None:

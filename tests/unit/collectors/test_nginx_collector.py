@@ -1,7 +1,6 @@
 """How nginx's page is asked for."""
 
 import asyncio
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -80,13 +79,8 @@ class Running(FakeMachine):
 
     def __init__(self, configuration: str) -> None:
         super().__init__()
+        self.group, self.httpd = "nginx", {7: (Endpoint("127.0.0.1", 80),)}
         self.files |= {"/proc/7/cmdline": "nginx: master process /usr/sbin/nginx\0", CONF: configuration}
-
-    def servers(self, group: str) -> tuple[int, ...]:
-        return (7,) if group == "nginx" else ()
-
-    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
-        return {pid: (Endpoint("127.0.0.1", 80),) for pid in pids if pid == 7}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What Redis answers, and to which servers the password goes."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -131,20 +131,15 @@ def test_advice_if_the_server_refuses(said: str, words: str, fix: str) -> None:
 class Asked(FakeMachine):
     """A machine on which a Redis runs, and what it was asked."""
 
-    def __init__(self, places: tuple[Endpoint, ...]) -> None:
+    def __init__(self, *places: Endpoint) -> None:
         super().__init__()
-        self.places = places
+        self.group, self.httpd = "redis", {7: places}
         self.asked: list[tuple[str, bytes]] = []
-
-    def servers(self, group: str) -> tuple[int, ...]:
-        return (7,) if group == "redis" else ()
-
-    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
-        return dict.fromkeys(pids, self.places)
+        self.answering = "6379"  # addresses that end in this
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         self.asked.append((address, question))
-        return answer("redis_version:7\r\n").encode() if address.endswith("6379") else b"-ERR unknown\r\n"
+        return answer("redis_version:7\r\n").encode() if address.endswith(self.answering) else b"-ERR unknown\r\n"
 
 
 def collector_of(machine: FakeMachine, *urls: str) -> RedisCollector:
@@ -164,29 +159,18 @@ async def test_where_it_is_asked_and_without_a_password(
     monkeypatch: pytest.MonkeyPatch, places: tuple[Endpoint, ...], asked: list[str]
 ) -> None:
     monkeypatch.setenv(PASSWORD, "Hu5h")
-    machine = Asked(places)
+    machine = Asked(*places)
     collector = collector_of(machine)
     await collector.search_pages((7,))
     assert [address for address, _ in machine.asked if not address.startswith("/")] == asked
     assert [address for address, question in machine.asked if b"Hu5h" in question] == list(RedisCollector.sockets)
 
 
-class Two(Asked):
-    """A second server there listens at another port; the first has the usual socket."""
-
-    def servers(self, group: str) -> tuple[int, ...]:
-        return (7, 8) if group == "redis" else ()
-
-    async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
-        return {pid: (Endpoint("127.0.0.1", port),) for pid, port in zip(pids, (6379, 6380), strict=True)}
-
-    async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        await super().ask(address, question, timeout_s)
-        return answer("redis_version:7\r\n").encode()
-
-
 async def test_two_servers_are_both_watched() -> None:
-    machine = Two(())
+    """The first has the usual socket."""
+    machine = Asked(Endpoint("127.0.0.1", 6379))
+    machine.httpd[8] = (Endpoint("127.0.0.1", 6380),)
+    machine.answering = ""
     collector = collector_of(machine)
     await collector.search_pages((7, 8))
     assert [page.url for page in collector.pages] == [RedisCollector.sockets[0], "127.0.0.1:6380"]
@@ -201,7 +185,7 @@ class Far(Asked):
 
 async def test_a_socket_of_a_remote_host_gets_no_password_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "Hu5h")
-    machine, (path, *_) = Far(()), RedisCollector.sockets
+    machine, (path, *_) = Far(), RedisCollector.sockets
     for collector in (collector_of(machine), collector_of(machine, path)):
         await collector.fetch(path, 1.0)
     assert [b"Hu5h" in question for _, question in machine.asked] == [False, True]
@@ -209,7 +193,7 @@ async def test_a_socket_of_a_remote_host_gets_no_password_unless_it_is_named(mon
 
 async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "Hü5h")
-    machine = Asked(())
+    machine = Asked()
     collector = collector_of(machine, "unix:/run/x.sock", "db:6379")
     collector.start(1.0)
     assert [page.url for page in collector.pages] == ["/run/x.sock", "db:6379"]
