@@ -7,9 +7,8 @@ import pytest
 from loadtop.cli.demo.story import OVER, PHASES, STARTING, Narrator, caption
 from loadtop.i18n import LANGUAGES, language, rendered, set_language, width
 from loadtop.model import LoadSample, LoadState
-from loadtop.pipeline.snapshot import Snapshot
 from tests.unit.known import known
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import moments, with_frame
 
 
 @pytest.fixture
@@ -17,17 +16,12 @@ def load() -> LoadSample:
     return replace(known(moments(3)[-1].load), state=LoadState.RUNNING)
 
 
-def at(snapshot: Snapshot, load: LoadSample) -> Snapshot:
-    measured = snapshot.measured
-    return replace(snapshot, measured=replace(measured, frame=replace(measured.frame, load=load)))
-
-
 def test_each_phase_is_reported_once_when_it_begins(load: LoadSample) -> None:
     told: list[str] = []
     narrator, snapshot = Narrator(told.append), moments(3)[-1]
     starting = replace(load, state=LoadState.STARTING)
     for sample in (starting, *(replace(load, step=step) for step in (1, 1, 2, 3, 3))):
-        narrator.add(at(snapshot, sample))
+        narrator.add(with_frame(snapshot, load=sample))
     assert told == [str(phase.told) for phase in PHASES]
 
 

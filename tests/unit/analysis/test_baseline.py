@@ -7,27 +7,18 @@ import pytest
 
 from loadtop.analysis.baseline import Baseline
 from loadtop.analysis.fail_if import Condition, ConditionError, RuleOutcome, Watchdog
-from loadtop.analysis.totals.totals import RunResult, Totals
-from loadtop.model import LoadState
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.junit import junit
 from loadtop.reports.rules import as_json, sentence, table
 from tests.junit import cases_of
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import added_up, moments, under_load
 
 
 def run(snapshots: list[Snapshot], *, slower: float = 1.0, url: str = "http://web1/") -> RunResult:
     """The result of a test that serves 100 requests/s, or fewer by that factor."""
-    totals = Totals(url)
-    for i, snapshot in enumerate(snapshots):
-        load, rates = snapshot.measured.load, snapshot.measured.load_rates
-        assert load is not None
-        load = replace(load, state=LoadState.RUNNING, step=1, concurrency=10, rate=None)
-        if rates is not None:
-            rates = replace(rates, rps=(100.0 + i % 3) / slower, failed_share=0.0, non_2xx_share=0.0)
-        frame = replace(snapshot.measured.frame, load=load, at=float(i))
-        totals.add(Snapshot(replace(snapshot.measured, frame=frame, load_rates=rates), snapshot.diagnosis))
-    found = totals.result()
+    speeds = [(100.0 + i % 3) / slower for i in range(len(snapshots))]
+    found = added_up((under_load(each, float(i), speeds[i], concurrency=10) for i, each in enumerate(snapshots)), url)
     served = {**found.summary["load"], "rps": 100.0 / slower}
     return replace(found, summary={**found.summary, "load": served})
 

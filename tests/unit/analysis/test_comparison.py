@@ -8,32 +8,18 @@ import pytest
 
 from loadtop.analysis.comparison import Comparison, Run, compare, margin
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.analysis.totals.totals import Totals
-from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS, AnyMetric
 from loadtop.reports.compare import as_json, text
 from loadtop.servers.registry import HOST_METRICS
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import added_up, moments, under_load
 
 
 def _run(name: str, snapshots: list[Snapshot], *, slower: float = 1.0, step_s: int = 0) -> Run:
     """A run of these snapshots at one speed, or in steps of so many intervals."""
-    totals = Totals("http://web1/")
-    for i, snapshot in enumerate(snapshots):
-        totals.add(_at(snapshot, i, slower, step_s))
-    return Run(Path(f"{name}.loadtop"), totals.result())
-
-
-def _at(snapshot: Snapshot, i: int, slower: float, step_s: int) -> Snapshot:
-    load, rates = snapshot.measured.load, snapshot.measured.load_rates
-    assert load is not None
-    step = 1 + i // step_s if step_s else 1
-    load = replace(load, state=LoadState.RUNNING, step=step, concurrency=2**step, rate=None)
-    if rates is not None:
-        rates = replace(rates, rps=(100.0 + i % 3) / slower, failed_share=0.0, non_2xx_share=0.0)
-    frame = replace(snapshot.measured.frame, load=load, at=float(i))
-    return Snapshot(replace(snapshot.measured, frame=frame, load_rates=rates), snapshot.diagnosis)
+    steps = [1 + i // step_s if step_s else 1 for i in range(len(snapshots))]
+    found = (under_load(each, float(i), (100.0 + i % 3) / slower, steps[i]) for i, each in enumerate(snapshots))
+    return Run(Path(f"{name}.loadtop"), added_up(found))
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,11 @@ from loadtop.analysis.totals.series import (
     part_series,
 )
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.analysis.totals.totals import Totals
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.model import LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from tests.unit.known import known
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import added_up, moments, under_load, with_frame
 
 RPS = (LOAD, "rps")
 Speed = Callable[[int], float | None]
@@ -36,21 +35,7 @@ def snapshot() -> Snapshot:
 
 
 def _moments(snapshot: Snapshot, count: int, speed: Speed, step_s: int = 10**6) -> list[Snapshot]:
-    load, rates = snapshot.measured.load, snapshot.measured.load_rates
-    assert load is not None
-    assert rates is not None
-    found: list[Snapshot] = []
-    for i in range(count):
-        step = 1 + i // step_s
-        state = replace(load, state=LoadState.RUNNING, step=step, concurrency=2**step, rate=None)
-        rps = speed(i)
-        measured = replace(
-            snapshot.measured,
-            frame=replace(snapshot.measured.frame, at=float(i + 1), load=state),
-            load_rates=None if rps is None else replace(rates, rps=rps, failed_share=0.0, non_2xx_share=0.0),
-        )
-        found.append(Snapshot(measured, snapshot.diagnosis))
-    return found
+    return [under_load(snapshot, float(i + 1), speed(i), 1 + i // step_s) for i in range(count)]
 
 
 def _series(snapshots: list[Snapshot]) -> Series:
@@ -72,10 +57,7 @@ def test_a_load_is_named_as_soon_as_the_engine_tells_it(snapshot: Snapshot) -> N
         at: replace(known(found[at].measured.load), step=1 + at // 3, concurrency=c, rate=rate)
         for at, (c, rate) in levels.items()
     }
-    told = [
-        Snapshot(replace(each.measured, frame=replace(each.measured.frame, load=loads[at])), each.diagnosis)
-        for at, each in enumerate(found)
-    ]
+    told = [with_frame(each, load=loads[at]) for at, each in enumerate(found)]
     assert _series(told).loads == {1: "50/s"}
     assert _series([told[0], told[2]]).loads == {1: "c=20"}
 
@@ -113,9 +95,7 @@ def test_the_series_of_parts_are_bounded(snapshot: Snapshot) -> None:
 def test_an_interval_that_the_end_of_the_load_cuts_short_goes_into_the_point_before(snapshot: Snapshot) -> None:
     """Thirty requests in its 10 ms are no throughput of 3000 requests/s."""
     *before, last = _moments(snapshot, 10, lambda _: 100.0)
-    load, rates = last.measured.load, last.measured.load_rates
-    assert load is not None
-    assert rates is not None
+    load, rates = known(last.load), known(last.measured.load_rates)
     frame = replace(last.measured.frame, at=9.01, load=replace(load, state=LoadState.DONE))
     short = replace(rates, seconds=0.01 * rates.seconds, rps=3000.0)
     found = _series([*before, Snapshot(replace(last.measured, frame=frame, load_rates=short), last.diagnosis)])
@@ -166,10 +146,7 @@ def test_very_many_steps_take_no_time(snapshot: Snapshot, monkeypatch: pytest.Mo
 
 
 def _run(snapshots: list[Snapshot]) -> Run:
-    totals = Totals("http://web1/")
-    for each in snapshots:
-        totals.add(each)
-    return Run(Path("a.loadtop"), totals.result())
+    return Run(Path("a.loadtop"), added_up(snapshots))
 
 
 @pytest.mark.parametrize(("slower", "said"), [(1.0, "no difference"), (0.7, "worse")])

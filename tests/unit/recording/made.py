@@ -1,14 +1,14 @@
 """Frames that change as real ones do, and a way to record them."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from loadtop import model
-from loadtop.analysis.totals.totals import RunResult
+from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.diagnosis.breakdown import breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model.histogram import bounds
@@ -21,6 +21,7 @@ from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
+from tests.unit.known import known
 
 META = SessionMeta(
     started=1.8e9, command_line=("-c", "8"), url="http://web1/", version="0.1.0", interval_s=1.0, title="a test"
@@ -210,13 +211,38 @@ def _going_on() -> Iterator[Snapshot]:
         yield Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured))
 
 
-_source, _known = _going_on(), list[Snapshot]()
+_source, _made = _going_on(), list[Snapshot]()
 
 
 def moments(number: int) -> list[Snapshot]:
     """So many moments of a generated session, always the same."""
-    _known.extend(islice(_source, max(0, number - len(_known))))
-    return _known[:number]
+    _made.extend(islice(_source, max(0, number - len(_made))))
+    return _made[:number]
+
+
+def with_frame(snapshot: Snapshot, **changes: Any) -> Snapshot:
+    """The moment with these fields of its frame changed."""
+    measured = snapshot.measured
+    return replace(snapshot, measured=replace(measured, frame=replace(measured.frame, **changes)))
+
+
+def under_load(snapshot: Snapshot, at: float, rps: float | None, step: int = 1, **load: Any) -> Snapshot:
+    """The moment at that time, in that step of a load that serves ``rps`` requests/s without a failure."""
+    changes = {"state": model.LoadState.RUNNING, "step": step, "concurrency": 2**step, "rate": None, **load}
+    rates = snapshot.measured.load_rates
+    if rates is not None:
+        rates = None if rps is None else replace(rates, rps=rps, failed_share=0.0, non_2xx_share=0.0)
+    found = with_frame(snapshot, at=at, load=replace(known(snapshot.load), **changes))
+    return Snapshot(replace(found.measured, load_rates=rates), snapshot.diagnosis)
+
+
+def added_up(
+    snapshots: Iterable[Snapshot], url: str | None = "http://web1/", command_line: Sequence[str] = ()
+) -> RunResult:
+    totals = Totals(url, tuple(command_line))
+    for snapshot in snapshots:
+        totals.add(snapshot)
+    return totals.result()
 
 
 def record(

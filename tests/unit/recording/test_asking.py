@@ -2,13 +2,12 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from loadtop.cli import main
-from tests.unit.recording.made import moments, record
+from tests.unit.recording.made import moments, record, with_frame
 
 
 @pytest.mark.parametrize(
@@ -41,10 +40,7 @@ def test_a_mistake_is_one_line(
 
 def test_without_a_load_ab_has_nothing_to_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "watched.loadtop"
-    snapshots = moments(3)
-    record(
-        path, [replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, load=None))) for m in snapshots]
-    )
+    record(path, [with_frame(snapshot, load=None) for snapshot in moments(3)])
     assert main(["report", str(path), "--ab"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "has no load to report" in line

@@ -7,7 +7,6 @@ import math
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from loadtop.reports.export.sar import sar
 from loadtop.reports.export.tables import TABLES, csv_line, json_lines, write_csv, write_sqlite
 from loadtop.servers.registry import HOST_METRICS
 from tests.unit.known import known
-from tests.unit.recording.made import META, moments
+from tests.unit.recording.made import META, moments, with_frame
 
 SAVED = 40
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -88,8 +87,8 @@ def test_sqlite_is_the_tables(snapshots: list[Snapshot], rows: Rows, tmp_path: P
 
 
 def test_what_sqlite_cannot_hold_is_written_as_near_as_it_can(tmp_path: Path, snapshots: list[Snapshot]) -> None:
-    frame = replace(snapshots[0].measured.frame, number=1 << 70, marks=("\udcff",), at=math.inf)
-    write_sqlite([replace(snapshots[0], measured=replace(snapshots[0].measured, frame=frame))], META, tmp_path / "a.db")
+    odd = with_frame(snapshots[0], number=1 << 70, marks=("\udcff",), at=math.inf)
+    write_sqlite([odd], META, tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
         assert database.execute("SELECT * FROM mark").fetchall() == [(float(1 << 70), math.inf, "\\udcff")]
 

@@ -22,7 +22,7 @@ from loadtop.recording import codec
 from loadtop.recording.container import SessionError, checksum
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
-from tests.unit.recording.made import META, moments, record
+from tests.unit.recording.made import META, moments, record, with_frame
 
 COUNT = 300
 
@@ -67,10 +67,7 @@ def test_jumps(path: Path, start: float) -> None:
 def test_a_machine_that_was_silent_since_before_the_jump(tmp_path: Path) -> None:
     host = moments(COUNT)[0].measured.frame.hosts[0]
     silent = HostState("web1", "target", host.sample, fresh=False, problem="no answer")
-    stale = [
-        replace(m, measured=replace(m.measured, frame=replace(m.measured.frame, hosts=(silent if n else host,))))
-        for n, m in enumerate(moments(COUNT))
-    ]
+    stale = [with_frame(each, hosts=(silent if n else host,)) for n, each in enumerate(moments(COUNT))]
     record(tmp_path / "a.loadtop", stale)
     with Session(tmp_path / "a.loadtop") as session:
         found = next(session.frames(session.index(290.0)))

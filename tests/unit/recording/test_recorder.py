@@ -19,7 +19,7 @@ from loadtop.recording.container import SessionMeta
 from loadtop.recording.library import recordings
 from loadtop.recording.reader import Session, result_of
 from loadtop.recording.recorder import Recorder, Writer
-from tests.unit.recording.made import META, moments, record
+from tests.unit.recording.made import META, moments, record, with_frame
 
 
 def mode(path: Path) -> int:
@@ -264,10 +264,9 @@ def test_the_list_shows_the_limit_under_load(tmp_path: Path) -> None:
     def shown(snapshot: Snapshot, number: int) -> Snapshot:
         state = LoadState.WARMUP if number < 25 else LoadState.RUNNING if number < 65 else LoadState.DONE
         name = "cpu" if state is LoadState.RUNNING else "errors" if number == 65 else "none"
-        frame = snapshot.measured.frame
-        load = None if frame.load is None else replace(frame.load, state=state)
+        load = None if snapshot.load is None else replace(snapshot.load, state=state)
         found = Finding(name, None, 0.0, 1.0, 1.0, (), Message("Advice."))
-        return Snapshot(replace(snapshot.measured, frame=replace(frame, load=load)), Diagnosis(found, ()))
+        return replace(with_frame(snapshot, load=load), diagnosis=Diagnosis(found, ()))
 
     record(tmp_path / "a.loadtop", [shown(snapshot, number) for number, snapshot in enumerate(moments(110))])
     assert [each.verdict for each in recordings(tmp_path)] == ["cpu"]
@@ -281,8 +280,7 @@ def test_a_number_beyond_all_measure_ends_no_recording(opened: Recorder, step: i
     for each in moments(12):
         load = each.measured.frame.load
         load = None if load is None else replace(load, state=LoadState.RUNNING, step=step)
-        frame = replace(each.measured.frame, load=load)
-        opened.record(replace(each, measured=replace(each.measured, frame=frame)))
+        opened.record(with_frame(each, load=load))
     opened.close()
     assert opened.problem == ""
     assert numbers(opened.path) == [each.measured.frame.number for each in moments(12)]

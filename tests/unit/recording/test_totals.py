@@ -4,14 +4,14 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
-from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.model.histogram import merge
 from loadtop.pipeline.snapshot import Snapshot, snapshots
 from loadtop.recording import reader as reader_file
@@ -25,21 +25,15 @@ from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
 from tests.lab.keeping import SUFFIX, unpack
-from tests.unit.recording.made import META, moments, record
+from tests.unit.recording.made import META, added_up, moments, record, with_frame
 
 LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 
 
-def added_up(snapshots: Sequence[Snapshot], meta: SessionMeta = META) -> RunResult:
-    totals = Totals(meta.url or None, meta.command_line)
-    for snapshot in snapshots:
-        totals.add(snapshot)
-    return totals.result()
-
-
 def keep(path: Path, snapshots: Sequence[Snapshot], meta: SessionMeta = META) -> None:
     """Record them with their totals, as a live test does."""
-    assert record(path, snapshots, meta, lambda: added_up(snapshots, meta)).problem == ""
+    totals = partial(added_up, snapshots, meta.url or None, meta.command_line)
+    assert record(path, snapshots, meta, totals).problem == ""
 
 
 def told(result: RunResult) -> tuple[Any, ...]:
@@ -74,7 +68,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(original: Path) -> tuple[Any, ...]:
     with Session(original) as session:
         assert stored(session)
-    return told(added_up(moments(150), META))
+    return told(added_up(moments(150), META.url, META.command_line))
 
 
 @pytest.fixture
@@ -171,8 +165,7 @@ def test_damage_is_reported_by_a_report_as_well(recording: Path, statement: str)
 
 def test_no_secret_reaches_them(tmp_path: Path) -> None:
     (snapshot,) = moments(1)
-    frame = replace(snapshot.measured.frame, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))
-    keep(tmp_path / "a.loadtop", [replace(snapshot, measured=replace(snapshot.measured, frame=frame))])
+    keep(tmp_path / "a.loadtop", [with_frame(snapshot, marks=("restarted http://bob:Hu5h@web1/?token=Hu5h",))])
     with closing(sqlite3.connect(tmp_path / "a.loadtop")) as connection:
         (data,) = connection.execute("SELECT data FROM totals").fetchone()
     assert b"restarted http://***@web1/" in decompress(data, 1 << 20)
@@ -199,7 +192,7 @@ def test_a_recording_that_was_cut_short_has_none(tmp_path: Path) -> None:
     recorder.close()
     with Session(tmp_path / "a.loadtop") as session:
         assert not stored(session)
-        assert told(result_of(session)) == told(added_up(made, META))
+        assert told(result_of(session)) == told(added_up(made, META.url, META.command_line))
 
 
 def test_figures_that_cannot_be_added_up_are_recorded(tmp_path: Path) -> None:

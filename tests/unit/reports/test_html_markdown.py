@@ -21,7 +21,7 @@ from loadtop.reports.html import html
 from loadtop.reports.tables import markdown, tables
 from loadtop.reports.text import report
 from tests.unit.known import known
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import added_up, moments, with_frame
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`\x1b[31m\n# x\u202e"
 
@@ -69,18 +69,12 @@ def snapshots() -> list[Snapshot]:
 
 @pytest.fixture(scope="module")
 def result(snapshots: list[Snapshot]) -> RunResult:
-    totals = Totals("http://web1/", ("-c", "8", "http://web1/"))
-    for snapshot in snapshots:
-        totals.add(snapshot)
-    return totals.result()
+    return added_up(snapshots, command_line=("-c", "8", "http://web1/"))
 
 
 @pytest.fixture(scope="module")
 def hostile(snapshots: list[Snapshot]) -> RunResult:
-    totals = Totals(f"http://web1/{HOSTILE}", ("-c", "8", HOSTILE))
-    for snapshot in snapshots:
-        totals.add(_hostile(snapshot))
-    return totals.result()
+    return added_up(map(_hostile, snapshots), f"http://web1/{HOSTILE}", ("-c", "8", HOSTILE))
 
 
 def test_page_is_whole_and_alone(result: RunResult) -> None:
@@ -180,8 +174,7 @@ def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
 def test_a_long_test_is_drawn_in_few_points(snapshots: list[Snapshot]) -> None:
     series, snapshot = SeriesTotals(), snapshots[2]
     for number in range(2 * POINTS + 3):
-        frame = replace(snapshot.measured.frame, at=float(number))
-        series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
+        series.add(with_frame(snapshot, at=float(number)))
     data = series.series
     assert POINTS / 2 < len(data.at) <= POINTS
     assert data.width == 4
@@ -196,8 +189,7 @@ def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], mo
     load = known(snapshot.load)
     for number, milliseconds in enumerate((1, 1, 3, None, 5, None)):
         times = None if milliseconds is None else Latencies(distribution([1000 * milliseconds]))
-        frame = replace(snapshot.measured.frame, at=float(number), load=replace(load, latencies=times))
-        series.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
+        series.add(with_frame(snapshot, at=float(number), load=replace(load, latencies=times)))
     data = series.series
     assert data.counts == [1, 2, 2, 1]
     assert data.of(LOAD, "p50") == [1.0, 2.0, 5.0, None]
@@ -245,10 +237,6 @@ def test_an_axis_has_few_ticks_however_long_a_test_claims_to_be() -> None:
 
 def test_thousands_of_marks_make_no_page_that_is_too_large(snapshots: list[Snapshot]) -> None:
     """A frame of 64 kB, which a recording that someone made can repeat, has 32,000 of them."""
-    totals = Totals("http://web1/")
-    for snapshot in snapshots[:3]:
-        frame = replace(snapshot.measured.frame, marks=("m",) * 8000)
-        totals.add(Snapshot(replace(snapshot.measured, frame=frame), snapshot.diagnosis))
-    result = totals.result()
+    result = added_up(with_frame(snapshot, marks=("m",) * 8000) for snapshot in snapshots[:3])
     assert len(result.summary["marks"]) == MOST_MARKS
     assert len(html(result)) < 5_000_000

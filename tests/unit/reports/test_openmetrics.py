@@ -15,7 +15,7 @@ from loadtop.rates.metrics import LOAD_METRICS, TIMES_OF_REQUESTS
 from loadtop.reports.openmetrics import openmetrics
 from loadtop.servers.registry import HOST_METRICS
 from tests.unit.known import known
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import moments, with_frame
 
 DASHBOARD = Path(__file__).parents[3] / "docs" / "grafana.json"
 HOSTILE = 'a"b\\c\nd\x1b[31m\u202e # EOF'
@@ -75,9 +75,8 @@ def test_the_dashboard_asks_for_metrics_that_exist() -> None:
     snapshot = next(each for each in moments(60) if _read("rps", each) is not None)
     dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
     load = replace(known(snapshot.load), rate=50.0)
-    measured = replace(snapshot.measured, frame=replace(snapshot.measured.frame, load=load))
     shares = Breakdown(100, 10.0, (Share(Part.CPU, "web1", "apache", 8.0),))
-    text = openmetrics(replace(snapshot, measured=measured, breakdown=shares), "http://web1/")
+    text = openmetrics(replace(with_frame(snapshot, load=load), breakdown=shares), "http://web1/")
     found = samples(text)
     parts = {dict(labels)["part"]: value for (name, labels), value in found.items() if name == "loadtop_breakdown_ms"}
     assert parts == {"cpu": 8.0, "unexplained": 2.0}

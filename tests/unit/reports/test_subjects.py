@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadtop.analysis.comparison import Run, compare
-from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.cli.printer import line
 from loadtop.diagnosis.finding import Dependency, Diagnosis, Finding
 from loadtop.i18n import Message
@@ -16,7 +16,7 @@ from loadtop.reports.compare import as_json, text
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
 from loadtop.reports.text import report
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import added_up, moments
 
 DATABASE, SERVICE = Dependency("10.0.0.5:3306", "mysql"), Dependency("10.0.0.5:7777", None)
 WATCHED = replace(DATABASE, host="db1")
@@ -42,10 +42,7 @@ def under(subject: Dependency | FileLock) -> list[Snapshot]:
 
 
 def result_of(subject: Dependency | FileLock) -> RunResult:
-    totals = Totals("http://web1/")
-    for snapshot in under(subject):
-        totals.add(snapshot)
-    return totals.result()
+    return added_up(under(subject))
 
 
 @pytest.mark.parametrize("subject", NAMES)

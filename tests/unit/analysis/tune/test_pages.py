@@ -6,22 +6,19 @@ from html import escape
 
 import pytest
 
-from loadtop.analysis.totals.totals import RunResult, Totals
+from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.analysis.tune.step import StepResult
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
 from loadtop.reports.tune_advice import advice, bars
 from tests.unit.known import known
-from tests.unit.recording.made import moments
+from tests.unit.recording.made import added_up, moments
 
 
 @pytest.fixture(scope="module")
 def test_of_a_minute() -> RunResult:
-    totals = Totals("http://web1/", ("tune", "http://web1/"))
-    for snapshot in moments(8):
-        totals.add(snapshot)
-    return totals.result()
+    return added_up(moments(8), command_line=("tune", "http://web1/"))
 
 
 def test_they_have_the_knee_the_law_and_the_setting(
