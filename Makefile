@@ -18,7 +18,7 @@ help: ## list these commands
 demo: setup ## start a server and load it, in the cockpit
 	@$(PYTHON_BIN)/loadtop demo
 
-check-fast: setup ## before each commit: lint, types, unit tests, cockpit; 1 minute
+check-fast: setup ## before each commit: lint, types, unit and cockpit tests; 1 minute
 	@$(MAKE) --no-print-directory --jobs lint types contracts test-fast
 
 test: check-fast servers ## the same and tests with real servers, 5 minutes (PYTEST_ARGS="-k word")

@@ -1,3 +1,3 @@
-"""Load-test Apache in the terminal and see what is the limit."""
+"""Load-test web servers in the terminal and see which resource limits throughput."""
 
 __version__ = "0.1.0"
