@@ -1,5 +1,6 @@
 #!/bin/sh
-# Report 004 once more with ab beside loadtop: the seconds of 20 requests at each concurrency, over one and two servers.
+# Measure the servers of report 004 with ab: the time for 20 requests at each concurrency, with one and two servers behind
+# HAProxy.
 cd "$(dirname "$0")" || exit 1
 trap 'python3 servers.py stop' EXIT
 command -v ab >/dev/null || { echo "ab is not installed: see scripts/install-servers.sh" >&2; exit 1; }

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Real servers for the experiments beside this file: private configurations in a directory of their own below the
-temporary directory, fixed loopback ports, nothing of the system touched. ``servers.py stop`` ends and removes all.
+"""Real servers for the experiments in this directory.
 
-It needs nothing but Python and the servers, and is run by the plans' own commands.
+They use private configurations in their own temporary directory and fixed loopback ports, and change nothing in the
+system's configuration. ``servers.py stop`` stops the servers and removes the directory.
+
+The script needs only Python and the servers. The plans run it in their ``apply`` and ``finish`` commands.
 """
 
 import argparse
@@ -31,11 +33,11 @@ CGROUPS = Path("/sys/fs/cgroup")
 CGROUP = "loadtop-experiments"
 
 PAGES = {
-    # About 1.4 ms of computing and 1 ms of waiting for something else: one worker alone leaves CPU time free.
+    # Computes for 1.4 ms and sleeps for 1 ms, so one worker does not fill a CPU.
     "simple.php": """<?php usleep(1000);
 for ($until = hrtime(true) + 1.4e6; hrtime(true) < $until;) { sqrt(2); }
 echo 'x';""",
-    # 12 MB for about 0.1 s, touched three times: what swapping is made of.
+    # Uses 12 MB for about 0.1 s and touches it three times, so many workers cause swapping.
     "memory.php": """<?php ini_set('memory_limit', '-1'); $size = 12 << 20; $text = str_repeat('x', $size);
 for ($pass = 0; $pass < 3; $pass++) {
     usleep(30000);
@@ -43,7 +45,7 @@ for ($pass = 0; $pass < 3; $pass++) {
 }
 echo strlen($text);""",
     "sleep.php": "<?php sleep(1); echo 'slept';",
-    # An application with 24 places: anyone who finds none free is sent away with 503, as a full session pool does.
+    # An application with 24 slots. If all are in use, it returns 503, like a full session pool.
     "places.php": """<?php
 for ($place = 0; $place < 24; $place++) {
     $lock = fopen(sys_get_temp_dir() . "/loadtop-place-$place", 'c');
@@ -57,7 +59,7 @@ for ($place = 0; $place < 24; $place++) {
     fclose($lock);
 }
 http_response_code(503);
-echo 'no place is free';""",
+echo 'no slot is free';""",
     "static.html": "static page\n" * 285,
     "1k": "x" * 1_000,
     "10k": "x" * 10_000,
@@ -96,7 +98,7 @@ for ($number = 1; $number <= POSTS; $number++) {
 """
 PLUGINS = {
     "none": "",
-    # Asks something else for each page, as plugins do for rates, weather or a shop: the CPU is free in the meantime.
+    # Waits 0.3 s in the database for each page, like a plugin that calls an external service. The CPU is idle then.
     "slow-query": "<?php add_action('wp', function () { global $wpdb; $wpdb->query('DO SLEEP(0.3)'); });",
     # Counts visits in one row, in a transaction that lasts until the page is complete.
     "counter": """<?php
@@ -109,17 +111,17 @@ add_action('wp', function () {
 });
 add_action('shutdown', function () { global $wpdb; $wpdb->query('DO SLEEP(0.05)'); $wpdb->query('COMMIT'); });
 """,
-    # The same count, committed at once.
+    # Counts in the same way, but commits at once.
     "short-counter": """<?php
 add_action('wp', function () { global $wpdb; $wpdb->query('UPDATE hits SET n = n + 1 WHERE id = 1'); });
 add_action('shutdown', function () { global $wpdb; $wpdb->query('DO SLEEP(0.05)'); });
 """,
 }
-"""Of WordPress, each a file of its directory mu-plugins."""
+"""WordPress plugins: file contents for the directory mu-plugins."""
 
 
 def find(*names: str) -> str:
-    """The program of the first of these names that is installed."""
+    """Return the path of the first of these programs that is installed."""
     for name in names:
         found = shutil.which(name, path=PATH)
         if found:
@@ -128,7 +130,7 @@ def find(*names: str) -> str:
 
 
 def directory(port: int) -> Path:
-    """The directory of the server on that port, made where it is missing."""
+    """Return the directory of the server on this port; create it if it is missing."""
     made = HERE / str(port)
     made.mkdir(parents=True, exist_ok=True)
     for folder in (HERE, made):
@@ -137,7 +139,7 @@ def directory(port: int) -> Path:
 
 
 def owner() -> pwd.struct_passwd | None:
-    """Whom servers started by root serve as."""
+    """Return the user that servers run as when root starts them."""
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
     return (
         next((known[name] for name in ("www-data", "apache", "nobody") if name in known), None)
@@ -147,7 +149,7 @@ def owner() -> pwd.struct_passwd | None:
 
 
 def run(command: list[str], **more: object) -> None:
-    """Run a program that puts itself into the background; its words where it fails."""
+    """Run a program that daemonizes. If it fails, exit with its output."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, **more)  # type: ignore[call-overload]
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.stderr or done.stdout}")
@@ -163,7 +165,7 @@ def load(*names: str) -> str:
 
 
 def apache(options: argparse.Namespace) -> None:
-    """An Apache with exactly so many workers, all of them started before the first request."""
+    """Start Apache with a fixed number of workers, all running before the first request."""
     here, user = directory(options.port), owner()
     pages = options.pages or here / "pages"
     if not options.pages:
@@ -226,14 +228,14 @@ ExtendedStatus On
 
 
 def environment(here: Path, pages: Path | None) -> dict[str, str]:
-    """PHP without any settings and extensions; with those of the system for ``pages`` of an application."""
+    """Return an environment in which PHP loads no settings or extensions, or the system's if ``pages`` is given."""
     empty = here / "php"
     empty.mkdir(exist_ok=True)
     return dict(os.environ) if pages else {**os.environ, "PHP_INI_SCAN_DIR": str(empty), "PHPRC": str(empty)}
 
 
 def fpm(options: argparse.Namespace) -> None:
-    """A php-fpm with one pool."""
+    """Start php-fpm with one pool."""
     here, user = directory(options.port), owner()
     spare = ""
     if options.manager == "dynamic":
@@ -256,7 +258,7 @@ pm.status_path = /fpm-status
 
 
 def nginx(options: argparse.Namespace) -> None:
-    """An nginx before a php-fpm."""
+    """Start nginx in front of php-fpm."""
     here, user = directory(options.port), owner()
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     paths = "\n".join(f"    {kind}_temp_path {here}/{kind};" for kind in kinds)
@@ -288,7 +290,7 @@ http {{
 
 
 def mariadb(options: argparse.Namespace) -> None:
-    """A MariaDB with Debian's settings and a data directory of its own, empty but for a database for WordPress."""
+    """Start MariaDB with default settings and its own data directory, which contains only a database for WordPress."""
     here = directory(options.port)
     user = []
     if not os.geteuid():
@@ -311,7 +313,7 @@ def mariadb(options: argparse.Namespace) -> None:
 
 
 def wordpress(options: argparse.Namespace) -> None:
-    """Debian's WordPress in a directory of its own, installed there without a network, with one plugin or none."""
+    """Install Debian's WordPress in its own directory, without a network, with one plugin or none."""
     pages = HERE / "wordpress"
     if not pages.exists():
         if not WORDPRESS.exists():
@@ -327,7 +329,7 @@ def wordpress(options: argparse.Namespace) -> None:
 
 
 def haproxy(options: argparse.Namespace) -> None:
-    """An HAProxy, round robin over these ports."""
+    """Start HAProxy with round-robin balancing over these ports."""
     here = directory(options.port)
     servers = "\n".join(f"    server server{n} 127.0.0.1:{port} check" for n, port in enumerate(options.to, 1))
     (here / "haproxy.cfg").write_text(f"""
@@ -355,7 +357,7 @@ frontend stats
 
 
 def memory(megabytes: int) -> Path:
-    """A control group with so much memory, and 512 MB of swap beside it."""
+    """Create a control group with this memory limit, and add 512 MB of swap to the system."""
     first = (CGROUPS / "memory" / "memory.limit_in_bytes").exists()
     group = (CGROUPS / "memory" if first else CGROUPS) / CGROUP
     try:
@@ -364,7 +366,7 @@ def memory(megabytes: int) -> Path:
         group.mkdir(exist_ok=True)
         (group / ("memory.limit_in_bytes" if first else "memory.max")).write_text(str(megabytes << 20))
     except OSError as error:
-        sys.exit(f"this needs a memory control group, and root to make it: {error}")
+        sys.exit(f"cannot create a memory control group (needs root): {error}")
     if not (HERE / "swap.device").exists():
         file = Path("/var/tmp") / "loadtop-experiments.swap"  # noqa: S108 - a name of its own, for root
         with file.open("wb") as opened:
@@ -381,7 +383,7 @@ def memory(megabytes: int) -> Path:
 
 
 def stop(options: argparse.Namespace) -> None:
-    """End the servers at these ports; without any, all servers, and take away what was made for them."""
+    """Stop the servers on these ports. Without ports, stop all and remove their files, swap and control group."""
     for pid_file in [HERE / str(port) / "pid" for port in options.ports] or HERE.glob("*/pid"):
         with contextlib.suppress(OSError, ValueError):
             pid = int(pid_file.read_text().split()[0])
@@ -412,7 +414,7 @@ def stop(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Understand the words and start or stop."""
+    """Parse the command line, then start or stop servers."""
     parser = argparse.ArgumentParser(description="Servers for the experiments.")
     verbs = parser.add_subparsers(required=True)
     verb = verbs.add_parser("apache")
@@ -421,9 +423,9 @@ def main() -> None:
     verb.add_argument("--mpm", choices=("prefork", "event", "worker"), default="prefork")
     verb.add_argument("--workers", type=int, default=20)
     verb.add_argument("--threads", type=int, default=25)
-    verb.add_argument("--fpm", type=int, help="port of the php-fpm that runs PHP (prefork without it: mod_php)")
-    verb.add_argument("--cpus", help="processors that it may use, as taskset takes them")
-    verb.add_argument("--memory", type=int, help="MB of memory that it has, and swap beyond that")
+    verb.add_argument("--fpm", type=int, help="port of the php-fpm that runs PHP (default: mod_php with prefork)")
+    verb.add_argument("--cpus", help="CPUs to use, in the syntax of taskset -c")
+    verb.add_argument("--memory", type=int, help="memory limit in MB; beyond it, the server swaps")
     verb.add_argument("--pages", type=Path, help="the document root of an application")
     verb = verbs.add_parser("fpm")
     verb.set_defaults(run=fpm)

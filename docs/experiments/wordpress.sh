@@ -1,7 +1,8 @@
 #!/bin/sh
-# The field report on WordPress once more: Debian's packages on loopback, with private configurations below the temporary
-# directory, all ended and removed afterwards. Recordings and reports are kept in build/experiments/wordpress.
-# `wordpress.sh start apache|nginx WORKERS PLUGIN` only starts one variant; `python3 servers.py stop` ends it.
+# Repeat the runs of wordpress.md with Debian's packages on loopback. Servers use private configurations in the temporary
+# directory; the script stops them and removes these files when it ends. Recordings and reports are kept in
+# build/experiments/wordpress.
+# `wordpress.sh start apache|nginx WORKERS PLUGIN` only starts one variant; `python3 servers.py stop` stops it.
 cd "$(dirname "$0")" || exit 1
 root=${TMPDIR:-/tmp}/loadtop-experiments
 out=../../build/experiments/wordpress
@@ -31,7 +32,7 @@ load() { # name of the recording, server
     loadtop report --text "$out/$1.loadtop" | awk '/^Load/ { skip = 1 } /^Where the time goes/ { skip = 0 } /^Slowest/ { exit } !skip || /requests/'
 }
 
-tune() { # name of the report, server; leaves what it recommends in $value
+tune() { # name of the report, server; sets $value to the recommended worker limit
     loadtop tune -c 32 --step-time 3 --no-record --json "$out/$1.json" "$(url "$2")" >"$out/$1.txt" || exit 1
     printf '\n== %s\n' "$1"
     sed -n '/^Knee/,$p' "$out/$1.txt"
