@@ -4,6 +4,7 @@ Only this package knows all of them. Imports are in functions: a command's file 
 the processes of the demo, which live in here too, need nothing of it.
 """
 
+import gc
 import importlib
 import os
 import sys
@@ -46,6 +47,9 @@ def run_command(words: Sequence[str]) -> int:
     if options.ascii:
         os.environ["LOADTOP_ASCII"] = "1"
     module = importlib.import_module(f"loadtop.cli.{COMMANDS[options.command].module}")
+    if not gc.isenabled():  # modules live to the end: the collector need not look through them again
+        gc.freeze()
+        gc.enable()
     code: int | None = module.main(options)  # None: done
     return code or DONE
 
@@ -107,6 +111,7 @@ def robust_streams() -> RobustStream:
 
 
 def _run_program() -> int:
+    gc.disable()  # until the modules are imported: it would look through them several times, for an eighth of the start
     out = robust_streams()
     try:
         code = main(sys.argv[1:])
