@@ -27,7 +27,7 @@ OWN_FLOORS = {"failed": 1.0, "non_2xx": 1.0, "rps": 0.0, "received_kb_s": 0.0, "
 
 PRESSURE_FLOOR = 10.0  # percentage points: short stalls come and go on every machine
 
-CARRIED = frozenset({"load1", "tcp.time_wait"})  # still hold the minute before the run: shown, but not judged
+CARRIED = frozenset({"load1", "tcp.time_wait"})  # still hold the minute before the run: shown, but not evaluated
 
 
 def margin(metric: AnyMetric, mean: float, percent: float) -> float:
@@ -40,7 +40,7 @@ def margin(metric: AnyMetric, mean: float, percent: float) -> float:
 
 Direction = Annotated[
     Literal[
-        "better", "worse", "higher", "lower", "no difference", "too short to evaluate", "not measured", "not judged"
+        "better", "worse", "higher", "lower", "no difference", "too short to evaluate", "not measured", "not evaluated"
     ],
     Translatable,
 ]
@@ -302,7 +302,7 @@ def _change(
     difference = after.mean - before.mean
     percent = 100 * difference / abs(before.mean) if before.mean else None
     if p is None:
-        return Change("not judged" if metric.name in CARRIED else "too short to evaluate", difference, percent)
+        return Change("not evaluated" if metric.name in CARRIED else "too short to evaluate", difference, percent)
     if abs(difference) <= margin:
         return Change("no difference", difference, percent, p)
     if p >= LEVEL:

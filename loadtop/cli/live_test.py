@@ -224,7 +224,7 @@ class LiveTest:
             from loadtop.reports.rules import sentence
 
             if outcome.broken or outcome.condition.beyond is not None:
-                became = tr("--fail-if is true") if outcome.broken else tr("--fail-if passed")
+                became = tr("--fail-if rule is true") if outcome.broken else tr("--fail-if rule is not true")
                 print(f"{became}: {outcome.condition.text}: {sentence(outcome)}", file=sys.stderr)
         if self._baseline is not None:
             for difference in self._baseline.differences(result):

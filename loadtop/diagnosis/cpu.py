@@ -283,7 +283,7 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
         held=steal > STEAL_CLEAR_PCT and wanted > BUSY_CLEAR_PCT and missed,
         evidence=(
             Row("cpu.steal_pct", steal, STEAL_PCT, "%", "netdata: steal over 10 %"),
-            Row("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, with what is stolen"),
+            Row("cpu.wanted_pct", wanted, BUSY_PCT, "%", "PCP cpu/util, steal included"),
         ),
         advice=lambda: Message(
             "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} "

@@ -109,7 +109,7 @@ class Dependencies:
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
         calm = all(map(_is_calm, measured.hosts)) or (_runs_here(host, peer) and _computes_little(host, rps, mean_ms))
         evidence = [
-            Row("dependency.waiting_pct", share, MOST_PCT, "%", "TCP clocks: pending requests / requests in progress"),
+            Row("dependency.waiting_pct", share, MOST_PCT, "%", "loadtop: pending requests / requests in progress"),
         ]
         if base is not None:
             evidence.append(Row("dependency.ms", ms, base.factor * base.ms, "ms", base.source))

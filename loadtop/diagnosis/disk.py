@@ -42,7 +42,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
             Row(f"{name}.util_pct", util, UTIL_PCT, "%", "PCP perdisk: 95 % and waits"),
             Row(f"{name}.await_ms", waits, AWAIT_MS, "ms", "Zabbix: await over 20 ms"),
             Row("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
-            Row("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi: a vote only"),
+            Row("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi; affects only the confidence"),
         ),
         advice=lambda: _advice(slowest, blocked, in_flight),
         confidence=agreement(waits >= AWAIT_MS, exceeds(stall, STALL_PCT)),

@@ -46,7 +46,7 @@ def _assess_process(measured: Measured) -> Assessment | None:
         evidence=(
             Row("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
             Row("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
-            Row("generator.worker_wanted_pct", wanted if waits else None, WORKER_PCT, "%", "the same, with its waits"),
+            Row("generator.worker_wanted_pct", wanted if waits else None, WORKER_PCT, "%", "Locust, waits included"),
             Row("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _advice(measured, generator.workers, stopped, wait if waits else None),

@@ -43,7 +43,7 @@ def _assess_line(_: Measured, host: HostView) -> Assessment | None:
             Row(f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
             Row(f"{name}.{'tx' if line.sends else 'rx'}_mbit_s", carried, line.possible_mbit, "Mbit/s", source),
             *queue,
-            Row("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop: a vote only"),
+            Row("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop; affects only the confidence"),
         ),
         advice=lambda: _advice(line, carried),
         confidence=agreement(*votes),

@@ -80,7 +80,7 @@ class Waiting:
         evidence = [
             Row("load.waiting_pct", share, percent, "%", "Little's law: 1 - R0/R"),
             Row(f"load.{part}_ms", low_ms, factor * least_ms, "ms", f"loadtop: {factor} times R0, the least"),
-            Row("load.in_flight", in_flight, round(served), "requests", "Little: X*R in flight, X*R0 served"),
+            Row("load.in_flight", in_flight, round(served), "requests", "Little's law: X*R in flight, X*R0 served"),
         ]
         if flat is not None:
             here, fewer, best = flat
@@ -157,8 +157,8 @@ WAITING = Verdict(
     name="waiting",
     letter="W",
     title="waiting",
-    sentence="Something outside the watched hosts is the limit",
-    headline="for something outside the watched hosts",
+    sentence="Something that loadtop does not watch is the limit",
+    headline="for something that loadtop does not watch",
     family=Family.POOL,
     intervals=3,
     doubtful=True,

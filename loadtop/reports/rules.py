@@ -74,7 +74,10 @@ def _beside(condition: Condition, compared: Compared) -> str:
     if compared.significant:
         return f"{said}; {tr('significant')} ({chance})"
     if compared.p < LEVEL:
-        why = "not significant: the intervals differ in the opposite direction to the whole runs"
+        why = (
+            "not significant: the mean of the intervals changed in the opposite direction from the value of the whole "
+            "run"
+        )
         return f"{said}; {tr(why)} ({chance})"
     return f"{said}; {tr('not significant: it may be chance')} ({chance})"
 

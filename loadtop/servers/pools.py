@@ -110,7 +110,7 @@ class Pools:
                 Row(f"{self.name}.full_pct", pool.full, FULL_PCT, "%", "every worker of the pool is busy"),
                 Row(f"{self.name}.active", active, most, "workers", f"{self.title}: workers x threads"),
                 Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
-                Row(f"{self.name}.callers", asking, most, "requests", "loadtop: those that want a worker"),
+                Row(f"{self.name}.callers", asking, most, "requests", "loadtop: requests that need a worker"),
             ),
             advice=lambda: self._advice(measured, host, pool, asking),
             confidence=agreement(bool(queue) or None, crowded),

@@ -185,7 +185,7 @@ class TestTroubles:
         rules = ("rps>1", "failed>0", "mean>1us", "received_kb_s>0.1")
         done = loadtop("-n", "50", *(word for rule in rules for word in ("--fail-if", rule)), web.url)
         assert done.returncode == 1
-        assert all(f"--fail-if is true: {rule}" in done.stderr for rule in rules if rule != "failed>0")
+        assert all(f"--fail-if rule is true: {rule}" in done.stderr for rule in rules if rule != "failed>0")
         assert "failed>0" not in done.stderr
 
     def test_files_that_cannot_be_written_are_known_before_the_load(self, apache: ApacheFactory) -> None:

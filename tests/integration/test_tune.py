@@ -26,7 +26,7 @@ def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) 
         "--html", str(tmp_path / "tune.html"), "--fail-if", "rps>1", f"{server.url}page.php",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert "--fail-if is true: rps>1" in done.stderr
+    assert "--fail-if rule is true: rps>1" in done.stderr
     assert "<svg" in (tmp_path / "tune.html").read_text()
     figures: dict[str, Any] = json.loads(json_file.read_text())
     assert figures["schema"] == "loadtop.summary/1"

@@ -190,7 +190,7 @@ def _by_memory(results: Sequence[StepResult], knee: Knee | None, memory: WorkerM
             "; measured: no swapping at {calm}, swapping at {swapping}", calm=max(calm), swapping=swapping
         )
     reason = Message(
-        "{size:.1f} MB each ({basis}), to fill {share:.0f} % of {room:.0f} MB{measured}",
+        "{size:.1f} MB each ({basis}); {share:.0f} % of {room:.0f} MB may be used{measured}",
         size=memory.worker_kb / 1024,
         basis="PSS" if memory.basis == "pss" else Message("RSS, an overestimate"),
         share=100 * RESERVE,

@@ -55,7 +55,9 @@ def _check_spelling(word: str) -> None:
 
     meant = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
     if meant:
-        raise UsageError(f"unknown command '{word}': did you mean loadtop {meant[0]}? (to load a host: http://{word}/)")
+        raise UsageError(
+            f"unknown command '{word}': did you mean loadtop {meant[0]}? (to load-test that host, use http://{word}/)"
+        )
 
 
 def _check_conflicts(options: Options) -> None:

@@ -140,7 +140,7 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"requests in flight at the same time (default {DEFAULT_CONCURRENCY}; 1 with -n or -t)", COUNT,
+        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t); with --rate, the maximum", COUNT,
         help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
@@ -153,8 +153,9 @@ class Options:
         "run steps of 1, 2, then 4 connections (requests/s with --rate)", own_plan=("jmeter",),
         refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
-        f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); or -n for each step", POSITIVE,
-        help_for={"tune": f"minimum length of a step (default {TUNE_STEP_S:.0f})"})
+        f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); with -n, each step ends after N requests",
+        POSITIVE,
+        help_for={"tune": f"minimum length of a step in seconds (default {TUNE_STEP_S:.0f})"})
     warmup: float = LOAD.option("--warmup", "S", "leave the first S seconds out of the statistics",
         types.number(least=0), default=0.0,
         refused={"tune": "it waits until each step is steady; leave the option out"})
@@ -167,7 +168,7 @@ class Options:
     finer: int = TUNING.option("--finer", "N", "number of extra steps near the knee",
         types.number(whole=True, least=0), default=TUNE_REFINEMENTS)
     most_step_time: float | None = TUNING.option("--most-step-time", "S",
-        "maximum length of a step whose throughput stays unsteady (default 4 times --step-time)", POSITIVE)
+        "maximum length, in seconds, of a step with unsteady throughput (default 4 times --step-time)", POSITIVE)
 
     url_file: Path | None = _replaced("--urls", "FILE",
         "request the URLs of a file; each line: URL [WEIGHT [METHOD [BODYFILE]]]", Path)
@@ -223,7 +224,7 @@ class Options:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "tell loadtop the link speed of a host, or of all hosts; repeatable",
+        "set the link speed, in Mbit/s, of one host or of all hosts; repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)

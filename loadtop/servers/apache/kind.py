@@ -101,9 +101,7 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
         )
     more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
     kept = page.keepalive
-    shorter = Message(
-        "Or shorten KeepAliveTimeout: {slots} workers do nothing but hold an idle keep-alive connection.", slots=kept
-    )
+    shorter = Message("Or shorten KeepAliveTimeout: {slots} workers only hold idle keep-alive connections.", slots=kept)
     room = (
         room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Make sure that there is enough memory.")
     )

@@ -41,7 +41,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=bool(lost) or full_proxy,
         held=bool(lost) or (full is not None and full >= CLEAR_PCT),
         evidence=(
-            Row("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts less handled"),
+            Row("nginx.dropped_s", lost, DROPPED_S, "/s", "stub_status: accepts minus handled"),
             Row("nginx.full_pct", full, FULL_PCT, "%", "loadtop, calibrated"),
             Row("nginx.used", used, capacity or 0, "conn", "worker_processes x worker_connections"),
         ),

@@ -53,7 +53,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
             Row("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
             Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
             Row("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
-            Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: those that want a child"),
+            Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: requests that need a child"),
         ),
         advice=lambda: _advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),

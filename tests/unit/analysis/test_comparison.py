@@ -35,7 +35,7 @@ def _direction(comparison: Comparison, name: str) -> str:
 def test_a_run_does_not_differ_from_itself(snapshots: list[Snapshot]) -> None:
     comparison = compare([_run("a", snapshots), _run("b", snapshots)], 10)
     told = {change.direction for table in comparison.tables for row in table.rows for change in row.changes}
-    assert told <= {"no difference", "not judged", "too short to evaluate"}
+    assert told <= {"no difference", "not evaluated", "too short to evaluate"}
     assert comparison.overall(1) == "no difference"
     assert comparison.settings == ()
 

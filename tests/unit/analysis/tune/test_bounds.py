@@ -124,7 +124,7 @@ class TestMemory:
         found = size(results, KNEE, None)
         assert bounds(found)["memory"] == fits
         text = reason(found, "memory")
-        assert f"7.8 MB each (PSS), to fill 90 % of {room / 1024:.0f} MB" in text
+        assert f"7.8 MB each (PSS); 90 % of {room / 1024:.0f} MB may be used" in text
         beyond = [each for each in swapping if each > max(calm)]
         assert ("measured" in text) is bool(beyond)
         assert not beyond or f"no swapping at {max(calm)}, swapping at {min(beyond)}" in text
