@@ -50,7 +50,7 @@ class Recorded:
 
     def __init__(self, appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
-        feed = FakeFeed(moments("headroom"))
+        feed = FakeFeed(moments("headroom")[-2:])
 
         def command(given: Command) -> None:
             self.happened.append(str(given))
@@ -137,7 +137,7 @@ async def test_the_result_of_an_action(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     recorded = Recorded(appearance, monkeypatch)
-    async with recorded.app.run_test(size=(200, 30), message_hook=recorded.hear) as pilot:
+    async with recorded.app.run_test(size=(80, 24), message_hook=recorded.hear) as pilot:
         await pilot.pause()
         await pilot.press(key.key.split(",")[0])
         happened = recorded.shown()
@@ -161,7 +161,7 @@ async def test_questions(
     keys: tuple[str, ...], wanted: list[str], appearance: Appearance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = Recorded(appearance, monkeypatch)
-    async with recorded.app.run_test(size=(120, 40), message_hook=recorded.hear) as pilot:
+    async with recorded.app.run_test(size=(80, 24), message_hook=recorded.hear) as pilot:
         await pilot.pause()
         await pilot.press(*keys)
     assert list(dict.fromkeys(recorded.happened)) == wanted
