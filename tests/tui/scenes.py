@@ -5,13 +5,14 @@ diagnoser, so that what is drawn is what would be drawn live.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from loadtop.analysis.comparison import Run
+from loadtop.analysis.comparison import Comparison, Run, compare
 from loadtop.analysis.totals.totals import Totals
+from loadtop.analysis.tune.step import Sweep
 from loadtop.diagnosis.breakdown import breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import (
@@ -410,9 +411,22 @@ def endless() -> Iterator[Snapshot]:
         number += 1
 
 
-def run_of(name: str, snapshots: Iterable[Snapshot]) -> Run:
-    """A scene as a recording that is compared."""
+@cache
+def compared() -> Comparison:
+    """Two scenes as recordings that are compared."""
+    return compare([_run_of(name) for name in ("headroom", "swap")], 10)
+
+
+def _run_of(name: str) -> Run:
     totals = Totals(None)
-    for snapshot in snapshots:
+    for snapshot in moments(name):
         totals.add(snapshot)
     return Run(Path(f"{name}.loadtop"), totals.result())
+
+
+def sweep_of(name: str) -> Sweep:
+    """A sweep whose first step, a scene, is still running."""
+    found = Sweep()
+    for snapshot in moments(name):
+        found.add(snapshot)
+    return found

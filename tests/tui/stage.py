@@ -6,8 +6,9 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from functools import cached_property, partial
+from signal import Signals
 from typing import Any, cast
 
 from rich.style import Style
@@ -15,6 +16,7 @@ from textual import events
 from textual._context import active_app
 from textual.app import App
 from textual.geometry import Region, Size
+from textual.pilot import Pilot
 from textual.strip import Strip
 
 from loadtop.i18n import language, set_language
@@ -93,6 +95,17 @@ def strips_of(app: "App[Any]") -> list[Strip]:
 def lines_of(app: "App[Any]") -> list[str]:
     """The lines of the screen, without roles."""
     return [strip.text for strip in strips_of(app)]
+
+
+@contextlib.asynccontextmanager
+async def running(
+    feed: FakeFeed, appearance: Appearance, size: tuple[int, int] = (80, 24), **settings: Any
+) -> AsyncGenerator[tuple[Cockpit, "Pilot[Signals]"]]:
+    """The cockpit after it has shown all that the feed gives at once."""
+    app = Cockpit(feed, appearance=appearance, **settings)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield app, pilot
 
 
 class Shot:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
+from tests.tui.stage import running
 from tui.apps.asciicast import asciicast
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
@@ -26,9 +27,7 @@ class Terminal:
 async def test_last_picture_is_that_of_the_cockpit(
     appearance: Appearance, feed_of: Callable[[str], FakeFeed], screen_text: Callable[[Cockpit], list[str]]
 ) -> None:
-    app = Cockpit(feed_of("swap"), appearance=appearance)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+    async with running(feed_of("swap"), appearance, (120, 40)) as (app, _):
         shown = screen_text(app)
     snapshots = moments("swap")
     title = FakeFeed([]).title

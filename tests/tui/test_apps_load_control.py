@@ -97,12 +97,6 @@ def test_without_a_load_nothing_is_sent() -> None:
     assert sent == []
 
 
-def test_the_load_is_stopped() -> None:
-    sent: list[Command] = []
-    LoadControl(sent.append).stop(runs=True)
-    assert sent == [StopLoad()]
-
-
 def test_a_load_is_typed() -> None:
     sent: list[Command] = []
     load_control = LoadControl(sent.append)

@@ -17,7 +17,7 @@ from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import text_of
+from tests.tui.stage import running, text_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.replay import ReplayCockpit, time_of
 from tui.drawing.appearance import Appearance
@@ -63,9 +63,7 @@ async def replayed(
 
 
 async def live_picture(snapshots: Sequence[Snapshot], appearance: Appearance, screen_text: Screenshot) -> list[str]:
-    app = Cockpit(FakeFeed(snapshots), appearance=appearance)
-    async with app.run_test(size=SIZE) as pilot:
-        await pilot.pause()
+    async with running(FakeFeed(snapshots), appearance, SIZE) as (app, _):
         return panels(screen_text(app))
 
 

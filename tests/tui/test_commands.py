@@ -2,20 +2,17 @@
 
 import base64
 import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from signal import Signals
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from loadtop.i18n import LANGUAGES
 from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import speaking, text_of
+from tests.tui.stage import running, speaking, text_of
 from tests.tui.stories import view_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.terminal import clipboard
@@ -27,16 +24,6 @@ from tui.widgets.palette import Entry, matching
 
 FeedOf = Callable[[str], FakeFeed]
 Text = Callable[[Cockpit], list[str]]
-
-
-@asynccontextmanager
-async def running(
-    feed: FakeFeed, appearance: Appearance, size: tuple[int, int] = (80, 24)
-) -> AsyncGenerator[tuple[Cockpit, "Pilot[Signals]"]]:
-    app = Cockpit(feed, appearance=appearance)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        yield app, pilot
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,17 @@
 """Every key: what it asks of the test, in which order, and what it shows."""
 
 import signal
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
 
 from loadtop.pipeline.feed import Mark, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import until
+from tests.tui.stage import running, until
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.screens.cockpit import CockpitScreen
@@ -24,22 +22,11 @@ FeedOf = Callable[[str], FakeFeed]
 Text = Callable[[Cockpit], list[str]]
 
 
-@asynccontextmanager
-async def running(feed: FakeFeed, appearance: Appearance) -> AsyncGenerator[tuple[Cockpit, "Pilot[signal.Signals]"]]:
-    """The cockpit after it has shown all that the feed gives at once."""
-    app = Cockpit(feed, appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        yield app, pilot
-
-
 @pytest.mark.parametrize(("scene", "offered"), [("headroom", True), ("watching", False)])
 async def test_keys_of_the_load_are_offered_where_there_is_one(
     scene: str, offered: bool, feed_of: FeedOf, appearance: Appearance, screen_text: Text
 ) -> None:
-    app = Cockpit(feed_of(scene), appearance=appearance)
-    async with app.run_test(size=(200, 30)) as pilot:
-        await pilot.pause()
+    async with running(feed_of(scene), appearance, (200, 30)) as (app, pilot):
         keys = screen_text(app)[-1]
         assert "q quit" in keys
         assert [words in keys for words in ("+ - load", "1..9 set", "s stop", "r restart", "t steps")] == [offered] * 5
@@ -88,21 +75,6 @@ async def test_ctrl_c_quits_at_once(feed_of: FeedOf, appearance: Appearance) -> 
     assert feed.cancelled
 
 
-async def test_more_and_less_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
-    feed = feed_of("headroom")
-    async with running(feed, appearance) as (app, pilot):
-        await pilot.press("+", "+", "-", "-", "minus")
-        assert screen_text(app)[-1].strip() == "from 20 to 15 connections"
-    assert feed.commands == [SetConcurrency(number) for number in (25, 30, 25, 20, 15)]
-
-
-async def test_stop(feed_of: FeedOf, appearance: Appearance) -> None:
-    feed = feed_of("headroom")
-    async with running(feed, appearance) as (_, pilot):
-        await pilot.press("s")
-    assert feed.commands == [StopLoad()]
-
-
 async def test_stop_without_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
@@ -119,12 +91,6 @@ async def test_hosts_take_turns(feed_of: FeedOf, appearance: Appearance, screen_
         assert "no httpd here" in "".join(screen_text(app))
         await pilot.press("h")
         assert "web1 cpu" in "".join(screen_text(app))
-
-
-async def test_one_host_says_how_to_add_more(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
-    async with running(feed_of("headroom"), appearance) as (app, pilot):
-        await pilot.press("h")
-        assert "--host" in screen_text(app)[-1]
 
 
 async def test_a_message_ends_behind_a_page_too(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
@@ -260,18 +226,8 @@ async def test_keys_can_be_clicked(
     assert feed.commands == [command]
 
 
-async def test_panels_can_be_clicked(feed_of: FeedOf, appearance: Appearance) -> None:
-    async with running(feed_of("headroom"), appearance) as (app, pilot):
-        await pilot.click(offset=(60, 8))
-        assert [name for name, panel in app.panels.items() if panel.chosen] == ["cpu"]
-        await pilot.click(offset=(60, 8))
-        assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
-
-
 async def test_a_caption_has_a_separate_line(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
-    app = Cockpit(feed_of("swap"), appearance=appearance, caption=lambda load: f"state {load and load.state}")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(feed_of("swap"), appearance, caption=lambda load: f"state {load and load.state}") as (app, _):
         first, second, third, *_, last = screen_text(app)
         assert first.startswith(" loadtop")
         assert second.strip() == "state running"

@@ -34,7 +34,7 @@ DONE = {
     "picture": ["says picture saved"],
     "screen.zoom": ["shows load alone"],
     "screen.zoom('breakdown')": ["shows breakdown alone"],
-    "next_host": ["says only one host"],
+    "next_host": ["says only one host is watched: add more with --host"],
     "screen.order": ["shows processes by wait%"],
     "screen.reverse": ["shows processes turned"],
     "screen.filter": ["asks filter"],

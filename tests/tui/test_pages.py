@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.analysis.comparison import Comparison, compare
 from loadtop.analysis.experiment.plan import Cell, Variant
 from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, later
 from loadtop.analysis.tune.knee import find_knee
@@ -23,8 +22,8 @@ from loadtop.pipeline.feed import TakeProfile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.library import Recording
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import HEADROOM, Story, moments, run_of
-from tests.tui.stage import columns_end_together, speaking, text_of
+from tests.tui.scenes import HEADROOM, Story, compared, moments, sweep_of
+from tests.tui.stage import columns_end_together, running, speaking, text_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.terminal import PageApp
 from tui.drawing.appearance import Appearance
@@ -41,17 +40,9 @@ FOUND = [Recording(Path(f"/state/{i}.loadtop"), float(i), 10.0, "http://web1/", 
 DAMAGED = Recording(Path("/state/damaged.loadtop"), problem="it is no recording")
 
 
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    runs = [run_of(name, moments(name)) for name in ("headroom", "swap")]
-    return compare(runs, 10)
-
-
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 20)])
-async def test_page_can_be_read_to_its_end(
-    comparison: Comparison, appearance: Appearance, size: tuple[int, int]
-) -> None:
-    app = PageApp[None](ComparisonPage(appearance, comparison))
+async def test_page_can_be_read_to_its_end(appearance: Appearance, size: tuple[int, int]) -> None:
+    app = PageApp[None](ComparisonPage(appearance, compared()))
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         shown = "\n".join(map(text_of, app.shown.page.lines))
@@ -63,16 +54,16 @@ async def test_page_can_be_read_to_its_end(
         assert "a differences only" in text_of(app.shown.page.lines[-1])
 
 
-def test_worse_is_reported_in_words_and_in_colour(comparison: Comparison, appearance: Appearance) -> None:
-    lines = ComparisonPage(appearance, comparison).text(116)
+def test_worse_is_reported_in_words_and_in_colour(appearance: Appearance) -> None:
+    lines = ComparisonPage(appearance, compared()).text(116)
     assert "worse" in [span.text for line in lines for span in line if span.role is Role.BAD]
 
 
 async def test_a_picture_of_it_can_be_saved(
-    comparison: Comparison, appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    app = PageApp[None](ComparisonPage(appearance, comparison))
+    app = PageApp[None](ComparisonPage(appearance, compared()))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("p")
         assert "picture saved" in text_of(app.shown.page.lines[-1])
@@ -159,15 +150,11 @@ async def test_the_table_and_how_far_it_is(
     feed_of: Callable[[str], FakeFeed],
 ) -> None:
     rows = ["variant  req/s", "ten        212"]
-    app = Cockpit(
-        feed_of("headroom"),
-        appearance=appearance,
-        first=lambda appearance, view: ExperimentScreen(
-            appearance, view, lambda: progress, lambda wide: [*rows, str(wide)]
-        ),
-    )
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+
+    def first(appearance: Appearance, view: View) -> ExperimentScreen:
+        return ExperimentScreen(appearance, view, lambda: progress, lambda wide: [*rows, str(wide)])
+
+    async with running(feed_of("headroom"), appearance, first=first) as (app, _):
         text = screen_text(app)
     assert "cell 3 of 12  about 1 min 15 s left" in text[2]
     assert "ten?[31m processes c=20" in text[3]
@@ -201,27 +188,17 @@ def test_nothing_else_changes() -> None:
     assert later(later(snapshot, 7.0), -7.0).measured.hosts == snapshot.measured.hosts
 
 
-def sweep_of_one_step() -> Sweep:
-    """A sweep whose first step is still running."""
-    found = Sweep()
-    for snapshot in moments("headroom"):
-        found.add(snapshot)
-    return found
-
-
 async def test_the_table_is_there_at_once(
     feed_of: Callable[[str], FakeFeed],
     appearance: Appearance,
     screen_text: Callable[[Cockpit], list[str]],
 ) -> None:
-    sweep = sweep_of_one_step()
-    app = Cockpit(
-        feed_of("headroom"),
-        appearance=appearance,
-        first=lambda appearance, view: TuneScreen(appearance, view, lambda: sweep, lambda: None),
-    )
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    sweep = sweep_of("headroom")
+
+    def first(appearance: Appearance, view: View) -> TuneScreen:
+        return TuneScreen(appearance, view, lambda: sweep, lambda: None)
+
+    async with running(feed_of("headroom"), appearance, first=first) as (app, pilot):
         assert isinstance(app.screen, TuneScreen)
         text = screen_text(app)
         assert "tune" in text[0]
@@ -241,9 +218,7 @@ async def test_every_load_has_a_table_of_its_steps(
     snapshots = [
         snapshot for c in (5, 10, 20) for snapshot in story.play(replace(HEADROOM, concurrency=c, rps=20.0 * c), 8)
     ]
-    app = Cockpit(FakeFeed(snapshots), appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(FakeFeed(snapshots), appearance) as (app, pilot):
         await pilot.press("t")
         text = screen_text(app)
         assert "steps" in text[0]
@@ -256,9 +231,7 @@ async def test_every_load_has_a_table_of_its_steps(
 async def test_a_machine_that_is_only_watched_has_no_steps(
     feed_of: Callable[[str], FakeFeed], appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
 ) -> None:
-    app = Cockpit(feed_of("watching"), appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(feed_of("watching"), appearance) as (app, pilot):
         await pilot.press("t")
         assert "Watching only: no load is generated." in screen_text(app)[1]
 
@@ -270,7 +243,7 @@ def test_the_table_of_steps_before_the_first_figures(appearance: Appearance) -> 
 
 @given(st.integers(56, 236), st.sampled_from(LANGUAGES))
 def test_rows_of_steps_fit_and_their_columns_are_aligned(appearance: Appearance, cells: int, spoken: str) -> None:
-    running = sweep_of_one_step().running
+    running = sweep_of("headroom").running
     assert running is not None
     verdict = replace(running.verdict, bottleneck="nginx-connections")
     slow = replace(running, concurrency=2000, verdict=verdict, requests=21_000 * round(running.seconds))
@@ -285,7 +258,7 @@ def test_rows_of_steps_fit_and_their_columns_are_aligned(appearance: Appearance,
 async def test_the_end_of_a_page_is_a_key_away(
     appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
 ) -> None:
-    async with (app := Cockpit(FakeFeed([]), appearance=appearance)).run_test(size=(80, 24)) as pilot:
+    async with running(FakeFeed([]), appearance) as (app, pilot):
         for key, seen in (("question_mark", " more ─╯"), ("end", "never as 0"), ("home", "Keys")):
             await pilot.press(key)
             assert seen in "".join(screen_text(app))
@@ -298,9 +271,7 @@ async def test_the_profile_of_a_host(appearance: Appearance, size: tuple[int, in
     *before, last = moments("headroom")
     frame = replace(last.measured.frame, profiles=(Profile("web1", "perf", stacks),))
     feed = FakeFeed(before)
-    app = Cockpit(feed, appearance=appearance)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with running(feed, appearance, size) as (app, pilot):
         await pilot.press("P")
         screen = cast("ProfileScreen", app.screen)
         assert "Profiling web1 for 5 s." in "\n".join(map(text_of, screen.page.lines))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.geometry import Region
 
-from loadtop.analysis.comparison import Comparison, compare
 from loadtop.analysis.experiment import plan
 from loadtop.analysis.experiment.runner import Progress
 from loadtop.analysis.tune.step import Sweep
@@ -20,7 +19,7 @@ from loadtop.i18n import LANGUAGES, Message
 from loadtop.model import LoadLevel, Profile, RequestRecord, Requests
 from loadtop.recording.library import Recording
 from tests.tui.facts import OF_PANELS, of_header
-from tests.tui.scenes import moments, run_of
+from tests.tui.scenes import compared, sweep_of
 from tests.tui.stage import ROLES, Cell, Shot, Stage, speaking
 from tests.tui.stories import VIEWS, poisoned, view_after, view_of
 from tui.apps.replay import ReplayHelp
@@ -190,19 +189,7 @@ def hostile(name: str) -> View:
 
 
 Make = Callable[[Appearance, View], PageScreen]
-
-
-@cache
-def swept(name: str) -> Sweep:
-    sweep = Sweep()
-    for snapshot in moments(name):
-        sweep.add(snapshot)
-    return sweep
-
-
-@cache
-def compared() -> Comparison:
-    return compare([run_of(name, moments(name)) for name in ("headroom", "swap")], 10)
+swept = cache(sweep_of)
 
 
 def requests(appearance: Appearance, view: View) -> PageScreen:

@@ -17,13 +17,11 @@ from rich.style import Style
 from textual.app import App
 from textual.strip import Strip
 
-from loadtop.analysis.comparison import compare
-from loadtop.analysis.tune.step import Sweep
 from loadtop.engines.command import CommandLoad
 from loadtop.i18n import Message
 from loadtop.recording.library import Recording
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import moments, run_of
+from tests.tui.scenes import compared, moments, sweep_of
 from tests.tui.stage import ROLES, speaking, strips_of
 from tests.tui.stories import STORIES
 from tui.apps.cockpit import Cockpit
@@ -69,9 +67,7 @@ def command(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> Cockpi
 
 
 def tune(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> Cockpit:
-    sweep = Sweep()
-    for snapshot in moments("headroom"):
-        sweep.add(snapshot)
+    sweep = sweep_of("headroom")
     step = sweep.running
     assert step is not None
     for c, rps in ((1, 70.0), (2, 131.0), (4, 212.0), (8, 214.0), (16, 180.0)):
@@ -85,8 +81,7 @@ def tune(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> Cockpit:
 
 
 def comparison(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> PageApp[None]:
-    runs = [run_of(name, moments(name)) for name in ("headroom", "swap")]
-    return PageApp[None](ComparisonPage(appearance, compare(runs, 10)))
+    return PageApp[None](ComparisonPage(appearance, compared()))
 
 
 def sessions(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> PageApp[Chosen]:

@@ -11,6 +11,7 @@ from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, Story, moments
+from tests.tui.stage import running
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.state.view import History
@@ -36,10 +37,8 @@ async def test_the_first_screen_is_painted_before_the_feed_starts(appearance: Ap
 
 async def test_only_the_newest_is_drawn_and_every_moment_is_kept(appearance: Appearance) -> None:
     snapshots = moments("headroom")
-    app = Cockpit(FakeFeed([]), appearance=appearance)
     drawn: list[float] = []
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(FakeFeed([]), appearance) as (app, pilot):
         show_view = app.screen.show_view  # type: ignore[attr-defined]
 
         def show(view: object) -> None:
@@ -70,9 +69,7 @@ def test_what_the_end_of_the_load_cuts_short_draws_no_spike(seconds: float, draw
 
 
 async def test_a_feed_that_ends_is_reported_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
-    app = Cockpit(FakeFeed(moments("headroom"), stay=False), appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(FakeFeed(moments("headroom"), stay=False), appearance) as (app, pilot):
         lines = screen_text(app)
         assert "DONE" in lines[1]
         assert "press q for the report" in lines[1]
@@ -84,9 +81,7 @@ async def test_a_feed_that_ends_is_reported_and_the_cockpit_stays(appearance: Ap
 async def test_a_feed_that_breaks_is_reported_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
     feed = FakeFeed(moments("headroom"), stay=False)
     feed.failure = OSError("the disk \x1b[31mis full")
-    app = Cockpit(feed, appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(feed, appearance) as (app, pilot):
         lines = screen_text(app)
         assert "MEASUREMENT FAILED" in lines[1]
         assert "the disk ?[31mis full" in lines[2]
@@ -106,9 +101,7 @@ async def test_leaving_cancels_the_feed_and_waits_for_it(appearance: Appearance)
                 await asyncio.sleep(0.01)
                 closed.append("closed")
 
-    app = Cockpit(Slow(moments("headroom")), appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with running(Slow(moments("headroom")), appearance) as (app, pilot):
         await pilot.press("ctrl+c")
     await app.reader.close()
     assert closed == ["closed"]
@@ -119,7 +112,6 @@ async def test_commands_before_the_first_moment_are_harmless(appearance: Appeara
         def command(self, command: Command) -> None:
             raise AssertionError(command)
 
-    app = Cockpit(Silent([]), appearance=appearance)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with running(Silent([]), appearance) as (app, pilot):
         await pilot.press("+", "-", "s", "h", "e", "escape", "z", "z", "space", "space", "tab")
         assert app.is_running
