@@ -1,12 +1,17 @@
 """A machine for tests of what is made of its samples and pages."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeVar, cast
 
 from collectors.errors import FetchError, SilentError, TransportError
-from collectors.machine import Endpoint, Member, Missing, Page, Wanted
+from collectors.machine import Endpoint, Machine, Member, Missing, Page, Wanted
+from collectors.servers import KINDS
+from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim
 from loadtop.model import HostFacts, HostSample, Listener, Outcome, State, Tcp
+
+Collector = TypeVar("Collector")
 
 PAGE = "web1\nServerMPM: prefork\nTotal Accesses: 5\nServerUptimeSeconds: 9\nScoreboard: _W\n"
 
@@ -111,3 +116,11 @@ class FakeMachine(FakeFiles):
 
     async def close(self) -> None:
         self.closed = True
+
+
+def collector_of(
+    kind: Callable[[Machine, Sequence[str], UnderTest], Collector], machine: FakeMachine | None = None, *urls: str
+) -> Collector:
+    """A collector that follows these addresses on a machine."""
+    known = cast("Machine", machine or FakeMachine())
+    return kind(known, urls, UnderTest(known, KINDS, ()))

@@ -13,11 +13,9 @@ from collectors.gunicorn.collector import GunicornCollector, Settings, settings_
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import Endpoint, Machine, Member, Missing, Wanted
-from collectors.servers import KINDS
-from collectors.under_test import UnderTest
 from loadtop.model import Listener, Process
 from loadtop.servers.gunicorn.record import GROUP, GunicornPool
-from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine
+from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine, collector_of
 from tests.unit.collectors.instant import instantly
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -63,7 +61,7 @@ async def test_its_workers_are_those_of_its_group_that_it_started() -> None:
     machine.members = {pid: [Member(pid, "gunicorn", GROUP), master] for pid in (7, 8, 9, 21)}
     groups = {7: GROUP, 8: GROUP, 9: GROUP, 20: GROUP, 21: "others"}
     rows = tuple(Process(pid, "gunicorn", group, "S", 1, 0, 0, 0) for pid, group in groups.items())
-    collector = collector_of(machine)
+    collector = collector_of(GunicornCollector, machine)
     found = await collector.candidates((7, 19, 30))
     assert [addresses for addresses, _ in found] == [("127.0.0.1:8000",), (), ("127.0.0.1:8002",)]
     assert [otherwise is None for _, otherwise in found] == [True, False, True]
@@ -88,22 +86,17 @@ async def test_its_settings_stay_known_while_it_is_looked_for_again() -> None:
     machine = Looked()
     machine.httpd = {7: (Endpoint("127.0.0.1", 8000),)}
     machine.files["/proc/7/cmdline"] = "python3\0/usr/bin/gunicorn\0app"
-    collector, sample = collector_of(machine), await machine.sample()
+    collector, sample = collector_of(GunicornCollector, machine), await machine.sample()
     await collector.candidates((7,))
     known.clear()
     await collector.candidates((7,))
     assert set(known) == {"sync"}
 
 
-def collector_of(machine: FakeMachine) -> GunicornCollector:
-    known = cast("Machine", machine)
-    return GunicornCollector(known, (), UnderTest(known, KINDS, ()))
-
-
 async def counted(address: str, files: dict[str, str]) -> int | None:
     machine = FakeMachine()
     machine.files |= files
-    collector = collector_of(machine)
+    collector = collector_of(GunicornCollector, machine)
     (pool,) = collector.records(await collector.fetch(address, 1.0), 5.0)
     assert (pool.address, pool.at) == (address, 5.0)
     return pool.connections

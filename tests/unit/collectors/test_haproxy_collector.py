@@ -1,18 +1,14 @@
 """Where the statistics of HAProxy are looked for, and how its socket is asked."""
 
-from typing import cast
-
 import pytest
 
 from collectors.errors import FetchError
 from collectors.haproxy.collector import FIX, HaproxyCollector
 from collectors.haproxy.configuration import LAYOUT, SOCKETS
-from collectors.machine import Endpoint, Machine, Missing
-from collectors.servers import KINDS
-from collectors.under_test import UnderTest
+from collectors.machine import Endpoint, Missing
 from loadtop.model import Cause
 from loadtop.servers.haproxy.record import HaproxyProxy
-from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import FakeMachine, collector_of
 from tests.unit.collectors.instant import instantly
 
 CONFIG = """\
@@ -32,11 +28,6 @@ URLS = (
 )
 
 
-def collector_of(machine: FakeMachine) -> HaproxyCollector:
-    known = cast("Machine", machine)
-    return HaproxyCollector(known, (), UnderTest(known, KINDS, ["http://web1/"]))
-
-
 @pytest.mark.parametrize(
     ("config", "said", "cause"),
     [
@@ -50,7 +41,7 @@ async def test_places_of_its_statistics(config: str | Missing | None, said: str,
     machine = FakeMachine()
     machine.files |= {"/proc/7/cmdline": "haproxy\0"} | ({} if config is None else {LAYOUT: config})
     machine.httpd = {7: (Endpoint("127.0.0.1", 80), Endpoint("127.0.0.1", 81))}
-    ((urls, error),) = await collector_of(machine).candidates((7,))
+    ((urls, error),) = await collector_of(HaproxyCollector, machine).candidates((7,))
     assert error is not None
     assert said in str(error)
     assert (error.cause, error.fix) == (cause, FIX if config is CONFIG else "")
@@ -66,14 +57,14 @@ async def test_places_of_its_statistics(config: str | Missing | None, said: str,
 async def test_its_socket() -> None:
     machine = FakeMachine()
     machine.answers = {"/s": b"# pxname\xff", "/t": b"Permission denied\n"}
-    page = await collector_of(machine).fetch("unix:/s", 1.0)
+    page = await collector_of(HaproxyCollector, machine).fetch("unix:/s", 1.0)
     assert (page.status, page.text) == (200, "# pxname\ufffd")
     with pytest.raises(FetchError, match="socket does not permit"):
-        await collector_of(machine).fetch("unix:/t", 1.0)
+        await collector_of(HaproxyCollector, machine).fetch("unix:/t", 1.0)
     machine.pages["http://web1/stats;csv"] = "table"
-    assert (await collector_of(machine).fetch("http://web1/stats;csv", 1.0)).text == "table"
+    assert (await collector_of(HaproxyCollector, machine).fetch("http://web1/stats;csv", 1.0)).text == "table"
 
 
 def test_a_line_that_two_places_tell_counts_once() -> None:
     lines = [HaproxyProxy("be", name, "UP", None, sessions, None, 0, 0, 0) for name, sessions in (("a", 1), ("a", 2))]
-    assert collector_of(FakeMachine()).merged(lines) == (lines[0],)
+    assert collector_of(HaproxyCollector).merged(lines) == (lines[0],)

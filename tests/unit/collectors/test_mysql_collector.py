@@ -9,23 +9,16 @@ import pytest
 
 from collectors.blocking import HIDDEN
 from collectors.errors import AbsentError, FetchError, ParseError
-from collectors.machine import Machine, Page
+from collectors.machine import Page
 from collectors.mysql.collector import FIX, MysqlCollector, account_in, parse
-from collectors.servers import KINDS
 from collectors.sql_collector import REFUSES, status_of
 from collectors.transport import files
-from collectors.under_test import UnderTest
 from loadtop.servers.mysql.record import MysqlStatus
-from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import collector_of
 
 Status = Callable[[str], str]
 ADDRESS = "db:3306"
 SOCKET = "/run/mysqld/mysqld.sock"
-
-
-def collector_of(*urls: str) -> MysqlCollector:
-    known = cast("Machine", FakeMachine())
-    return MysqlCollector(known, urls, UnderTest(known, KINDS, ()))
 
 
 def test_an_answer(status: Status) -> None:
@@ -71,14 +64,14 @@ def test_too_many_connections_are_a_reading() -> None:
 
 @pytest.mark.parametrize("code", [1044, 1045, 1130, 1698])
 def test_advice_if_the_login_is_denied(code: int) -> None:
-    denied = collector_of().refusal(RuntimeError(code, "Access denied for user"))
+    denied = collector_of(MysqlCollector).refusal(RuntimeError(code, "Access denied for user"))
     assert isinstance(denied, FetchError)
     assert "~/.my.cnf" in str(denied)
     assert denied.fix == FIX
 
 
 def test_other_errors() -> None:
-    collector = collector_of()
+    collector = collector_of(MysqlCollector)
     assert collector.refusal(RuntimeError(2013, "Lost connection")) is None
     assert collector.refusal(RuntimeError()) is None
     assert [collector.is_full(RuntimeError(code)) for code in (1040, 1203, 1226, 1045)] == [True, True, True, False]
@@ -176,7 +169,7 @@ class Library:
 def test_who_gets_the_password(address: str, trusted: bool, password: str, secure: bool) -> None:
     (Path.home() / ".my.cnf").write_text("[client]\nuser=watcher\npassword=Hu5h\n")
     library: Any = Library()
-    connection = collector_of().login(library, address, "alice", trusted=trusted)(cast("Any", "channel"))
+    connection = collector_of(MysqlCollector).login(library, address, "alice", trusted=trusted)(cast("Any", "channel"))
     assert library.options["password"] == password
     assert library.options["user"] == ("watcher" if password else "alice")
     assert (library.options["secure"], library.options["ssl_disabled"]) == (secure, secure)
@@ -201,7 +194,7 @@ WAITS = "Innodb_row_lock_current_waits\t{}\n"
 def test_who_blocks_whom_is_asked_only_while_sessions_wait(version: str, table: str) -> None:
     library: Any = Library()
     library.version = version
-    connection = collector_of().login(library, SOCKET, "alice", trusted=False)(cast("Any", "channel"))
+    connection = collector_of(MysqlCollector).login(library, SOCKET, "alice", trusted=False)(cast("Any", "channel"))
     statement = library.said.pop()
     assert table in statement
     assert ";" not in statement
@@ -220,7 +213,7 @@ def test_who_blocks_whom_is_asked_only_while_sessions_wait(version: str, table: 
 def test_an_account_that_may_not_ask_who_blocks_whom(error: int, rows: tuple[tuple[object, ...], ...]) -> None:
     library: Any = Library()
     library.error = error
-    connection = collector_of().login(library, SOCKET, "alice", trusted=False)(cast("Any", "channel"))
+    connection = collector_of(MysqlCollector).login(library, SOCKET, "alice", trusted=False)(cast("Any", "channel"))
     assert connection.blocking(WAITS.format(0)) == rows
     assert parse(f"version\t8\nThreads_connected\t5\n{HIDDEN}\t1\n").blockers_hidden
 

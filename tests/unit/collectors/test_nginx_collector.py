@@ -12,7 +12,7 @@ from collectors.nginx.collector import NginxCollector
 from collectors.servers import KINDS
 from collectors.under_test import UnderTest
 from loadtop.i18n import verbatim
-from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import FakeMachine, collector_of
 from tests.unit.collectors.instant import instantly
 from tests.unit.known import known as known_to_be
 
@@ -35,15 +35,10 @@ class Dropping(FakeMachine):
         return page
 
 
-def collector_of(machine: FakeMachine) -> NginxCollector:
-    known = cast("Machine", machine)
-    return NginxCollector(known, (), UnderTest(known, KINDS, ["http://web1/"]))
-
-
 @instantly
 async def test_a_page_is_requested_again_if_its_connection_is_dropped() -> None:
     machine = Dropping(3)
-    page = await collector_of(machine).fetch(URL, 1.0)
+    page = await collector_of(NginxCollector, machine).fetch(URL, 1.0)
     assert (page.text, len(machine.fetched)) == (PAGE, 4)
 
 
@@ -54,14 +49,14 @@ async def test_it_is_given_up_after_a_while_and_a_silent_server_at_once(
 ) -> None:
     machine = Dropping(1000, error)
     with pytest.raises(error):
-        await collector_of(machine).fetch(URL, 1.0)
+        await collector_of(NginxCollector, machine).fetch(URL, 1.0)
     assert least <= len(machine.fetched) <= most
 
 
 @instantly
 async def test_where_no_nginx_runs_no_page_is_looked_for() -> None:
     machine = Dropping(0)
-    collector = collector_of(machine)
+    collector = collector_of(NginxCollector, machine)
     await collector.search_pages(())
     assert machine.fetched == []
     assert str(collector.why_none) == "no nginx found"

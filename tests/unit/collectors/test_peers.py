@@ -59,13 +59,6 @@ def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
     assert found.peers == (Peer("10.0.0.5:3306", "mysql", 2, 20, 15, 50, 100),)
 
 
-def test_counters_that_fall_begin_again() -> None:
-    counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
-    counters.update(peers.parse(CLOCKS), {}, {})
-    anew = peers.parse(CLOCKS.replace("80 40 900 400", "3 2 10 4"))
-    assert counters.update(anew, peers.at_places(anew, {place: 1}), {}).peers[0].questions == 2
-
-
 @pytest.mark.parametrize("counter", range(4))
 def test_one_counter_that_falls_is_enough(counter: int) -> None:
     counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)

@@ -8,14 +8,12 @@ import pytest
 
 from collectors.config_files import view_of
 from collectors.errors import AbsentError, FetchError, ParseError
-from collectors.machine import Endpoint, Machine, Page
+from collectors.machine import Endpoint, Page
 from collectors.postgresql.account import Account, account_for, password_in, service_in
 from collectors.postgresql.collector import BLOCKING, STATEMENT, PostgresqlCollector, parse
-from collectors.servers import KINDS
 from collectors.sql_collector import REFUSES, status_of
-from collectors.under_test import UnderTest
 from loadtop.servers.postgresql.record import FIX, PostgresqlStatus
-from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import collector_of
 
 Status = Callable[[str], str]
 ADDRESS = "db:5432"
@@ -38,13 +36,8 @@ COUNTED = PostgresqlStatus(
 )
 
 
-def collector_of(*urls: str) -> PostgresqlCollector:
-    known = cast("Machine", FakeMachine())
-    return PostgresqlCollector(known, urls, UnderTest(known, KINDS, ()))
-
-
 async def test_each_of_its_servers_has_a_socket_of_its_own() -> None:
-    collector = collector_of()
+    collector = collector_of(PostgresqlCollector)
     view = await view_of(collector.machine, 7)
     ((found, _),) = await collector.candidates_of(7, view, (Endpoint("127.0.0.1", 5433),))
     assert list(found) == ["/run/postgresql/.s.PGSQL.5433", "127.0.0.1:5433"]
@@ -99,7 +92,7 @@ def test_too_many_connections_are_a_reading() -> None:
 
 
 def test_the_meaning_of_errors() -> None:
-    collector = collector_of()
+    collector = collector_of(PostgresqlCollector)
     denied = collector.refusal(RuntimeError({"C": "28P01", "M": "password authentication failed"}))
     assert isinstance(denied, FetchError)
     assert "~/.pgpass" in str(denied)
@@ -224,7 +217,9 @@ def test_who_gets_the_password(
     monkeypatch.setenv("PGPASSWORD", "Hu5h")
     library: Any = Library()
     channel = Silent()
-    connection = collector_of().login(library, address, "alice", trusted=trusted)(cast("Any", channel))
+    connection = collector_of(PostgresqlCollector).login(library, address, "alice", trusted=trusted)(
+        cast("Any", channel)
+    )
     assert channel.timeout_s == 10.0
     assert (library.options["user"], library.options["password"]) == ("alice", password)
     assert library.options["ssl_context"] is encrypted
@@ -238,7 +233,7 @@ def test_who_gets_the_password(
 
 def test_who_blocks_whom_is_asked_only_while_sessions_wait() -> None:
     library: Any = Library()
-    connection = collector_of().login(library, SOCKET, "alice", trusted=False)(cast("Any", Silent()))
+    connection = collector_of(PostgresqlCollector).login(library, SOCKET, "alice", trusted=False)(cast("Any", Silent()))
     assert connection.blocking("wait_lock\t0\n") == connection.blocking("") == ()
     assert library.said == []
     assert connection.blocking("wait_lock\t2\n") == [[BLOCKING]]

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import pytest
 
 from collectors.errors import AbsentError, ParseError
-from collectors.machine import Endpoint, Machine, Page
+from collectors.machine import Endpoint, Page
 from collectors.redis.collector import FIX, FIX_PASSWORD, PASSWORD, RedisCollector, parse, parse_page, question
-from collectors.servers import KINDS
-from collectors.under_test import UnderTest
 from loadtop.servers.redis.record import RedisStatus
-from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import FakeMachine, collector_of
 
 Status = Callable[[str], str]
 ADDRESS = "127.0.0.1:6379"
@@ -142,11 +139,6 @@ class Asked(FakeMachine):
         return answer("redis_version:7\r\n").encode() if address.endswith(self.answering) else b"-ERR unknown\r\n"
 
 
-def collector_of(machine: FakeMachine, *urls: str) -> RedisCollector:
-    known = cast("Machine", machine)
-    return RedisCollector(known, urls, UnderTest(known, KINDS, ()))
-
-
 @pytest.mark.parametrize(
     ("places", "asked"),
     [
@@ -160,7 +152,7 @@ async def test_where_it_is_asked_and_without_a_password(
 ) -> None:
     monkeypatch.setenv(PASSWORD, "Hu5h")
     machine = Asked(*places)
-    collector = collector_of(machine)
+    collector = collector_of(RedisCollector, machine)
     await collector.search_pages((7,))
     assert [address for address, _ in machine.asked if not address.startswith("/")] == asked
     assert [address for address, question in machine.asked if b"Hu5h" in question] == list(RedisCollector.sockets)
@@ -171,7 +163,7 @@ async def test_two_servers_are_both_watched() -> None:
     machine = Asked(Endpoint("127.0.0.1", 6379))
     machine.httpd[8] = (Endpoint("127.0.0.1", 6380),)
     machine.answering = ""
-    collector = collector_of(machine)
+    collector = collector_of(RedisCollector, machine)
     await collector.search_pages((7, 8))
     assert [page.url for page in collector.pages] == [RedisCollector.sockets[0], "127.0.0.1:6380"]
 
@@ -186,7 +178,7 @@ class Far(Asked):
 async def test_a_socket_of_a_remote_host_gets_no_password_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "Hu5h")
     machine, (path, *_) = Far(), RedisCollector.sockets
-    for collector in (collector_of(machine), collector_of(machine, path)):
+    for collector in (collector_of(RedisCollector, machine), collector_of(RedisCollector, machine, path)):
         await collector.fetch(path, 1.0)
     assert [b"Hu5h" in question for _, question in machine.asked] == [False, True]
 
@@ -194,7 +186,7 @@ async def test_a_socket_of_a_remote_host_gets_no_password_unless_it_is_named(mon
 async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "Hü5h")
     machine = Asked()
-    collector = collector_of(machine, "unix:/run/x.sock", "db:6379")
+    collector = collector_of(RedisCollector, machine, "unix:/run/x.sock", "db:6379")
     collector.start(1.0)
     assert [page.url for page in collector.pages] == ["/run/x.sock", "db:6379"]
     page = await collector.fetch("db:6379", 1.0)

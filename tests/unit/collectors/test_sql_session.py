@@ -14,11 +14,9 @@ from collectors import sql_session
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Machine, Missing
 from collectors.mysql.collector import MysqlCollector
-from collectors.servers import KINDS
 from collectors.sql_collector import user_of
 from collectors.sql_session import Channel, Login, Session
-from collectors.under_test import UnderTest
-from tests.unit.collectors.fake_machine import FakeMachine
+from tests.unit.collectors.fake_machine import FakeMachine, collector_of
 
 
 class Lines:
@@ -300,8 +298,7 @@ async def test_as_whom_a_machine_knows_us(
 
 async def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MysqlCollector, "library", "no_such_library")
-    known = cast("Machine", FakeMachine())
-    collector = MysqlCollector(known, ("db:3306",), UnderTest(known, KINDS, ()))
+    collector = collector_of(MysqlCollector, None, "db:3306")
     with pytest.raises(FetchError, match="PyMySQL") as missing:
         await collector.fetch("db:3306", 1.0)
     assert missing.value.fix == "pip install 'loadtop[databases]'"
@@ -317,8 +314,7 @@ async def test_a_silent_server_is_reported(server: Server, monkeypatch: pytest.M
     server.answer = None
     monkeypatch.setattr(MysqlCollector, "library", "socket")
     monkeypatch.setattr(MysqlCollector, "login", log_in)
-    known = cast("Machine", FakeMachine())
-    collector = MysqlCollector(known, (server.address,), UnderTest(known, KINDS, ()))
+    collector = collector_of(MysqlCollector, None, server.address)
     with pytest.raises(SilentError, match="no response within"):
         await collector.fetch(server.address, 0.1)
     server.answer = b"a,1\n"

@@ -3,20 +3,17 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import pytest
 
 from collectors.config_files import View
 from collectors.errors import AbsentError, ParseError
-from collectors.machine import Machine, Page
-from collectors.servers import KINDS
-from collectors.under_test import UnderTest
+from collectors.machine import Page
 from collectors.uwsgi.collector import UwsgiCollector, parse, parse_page
 from collectors.uwsgi.configuration import stats_servers
 from loadtop.model import Listener
 from loadtop.servers.uwsgi.record import UwsgiStatus
-from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine
+from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine, collector_of
 from tests.unit.collectors.instant import instantly
 from tests.unit.known import known as known_to_be
 
@@ -108,8 +105,7 @@ async def test_its_queue_is_the_kernels() -> None:
     sockets = [{"name": f"127.0.0.1:{port}"} for port in (80, 81, 82)]
     machine.answers[ADDRESS] = json.dumps({"workers": [{"cores": [{}] * 3}, {}], "sockets": sockets}).encode()
     machine.listeners = (Listener(80, 2), Listener(81, 3))
-    known = cast("Machine", machine)
-    collector = UwsgiCollector(known, (), UnderTest(known, KINDS, ()))
+    collector = collector_of(UwsgiCollector, machine)
     found = await collector.candidates((7, 8))
     assert [addresses for addresses, _ in found] == [(ADDRESS,), ()]
     assert "with its own network" in str(known_to_be(found[1][1]).message)
