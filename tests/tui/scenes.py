@@ -5,7 +5,7 @@ diagnoser, so that what is drawn is what would be drawn live.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -43,10 +43,11 @@ from loadtop.model import (
     Tcp,
 )
 from loadtop.model.histogram import distribution
-from loadtop.pipeline.snapshot import Snapshot
+from loadtop.pipeline.snapshot import Snapshot, snapshots
 from loadtop.rates.measured import Measurer
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
+from tests.unit.known import known
 
 URL = "http://web1/index.php"
 WALL = 1_780_000_000.0
@@ -103,9 +104,9 @@ class Story:
     _counters: dict[str, float] = field(default_factory=dict[str, float])
     _last: dict[str, HostSample] = field(default_factory=dict[str, HostSample])
 
-    def play(self, scene: Scene, snapshots: int = 1) -> list[Snapshot]:
+    def play(self, scene: Scene, times: int = 1) -> list[Snapshot]:
         """So many seconds of this scene."""
-        return [self._moment(scene) for _ in range(snapshots)]
+        return [self._moment(scene) for _ in range(times)]
 
     def _moment(self, scene: Scene) -> Snapshot:
         if self._number:
@@ -285,9 +286,9 @@ def headroom() -> list[Snapshot]:
 def cpu_then_swap() -> list[Snapshot]:
     """Headroom, then a full processor, a mark, then swapping."""
     story = Story()
-    snapshots = story.play(HEADROOM, 12) + story.play(BUSY, 9)
-    snapshots += story.play(replace(BUSY, marks=("40 connections",)), 1)
-    return snapshots + story.play(SWAPPING, 20)
+    played = story.play(HEADROOM, 12) + story.play(BUSY, 9)
+    played += story.play(replace(BUSY, marks=("40 connections",)), 1)
+    return played + story.play(SWAPPING, 20)
 
 
 def workers() -> list[Snapshot]:
@@ -320,31 +321,30 @@ def load_failed() -> list[Snapshot]:
 
 def bare() -> list[Snapshot]:
     """A machine that tells little: no iowait, no available memory, no pressure, no paging, no disks."""
-    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-    snapshots: list[Snapshot] = []
-    for snapshot in headroom()[:8]:
-        (host,) = snapshot.measured.frame.hosts
-        sample = host.sample
-        assert sample is not None
-        assert sample.cpu is not None
+
+    def little(_: int, sample: HostSample) -> HostSample:
+        cpu = known(sample.cpu)
         reasons = (("disks", "not permitted here"), ("processes", "no /proc here"), ("apache", "not looked for"))
-        little = replace(
-            sample,
-            cpu=Cpu(_few(sample.cpu.total), tuple(Core(core.id, _few(core.times)) for core in sample.cpu.cores)),
+        return HostSample(
+            sample.host, sample.at, sample.facts, sample.took_s,
+            cpu=Cpu(_few(cpu.total), tuple(Core(core.id, _few(core.times)) for core in cpu.cores)),
             memory=Memory(512_000, 40_000),
-            scheduler=None,
-            swap=None,
-            paging=None,
-            pressure=None,
-            disks=None,
-            tcp=None,
-            processes=None,
-            servers={},
+            networks=sample.networks,
             outcomes=tuple(Outcome(name, State.ABSENT, reason) for name, reason in reasons),
-        )
-        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(replace(host, sample=little),)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
-    return snapshots
+        )  # fmt: skip
+
+    return remeasured(headroom()[:8], little)
+
+
+def remeasured(played: Iterable[Snapshot], change: Callable[[int, HostSample], HostSample]) -> list[Snapshot]:
+    """The moments with another sample of their only machine each."""
+
+    def frames() -> Iterator[Frame]:
+        for number, frame in enumerate(each.measured.frame for each in played):
+            (host,) = frame.hosts
+            yield replace(frame, hosts=(replace(host, sample=change(number, known(host.sample))),))
+
+    return list(snapshots(frames()))
 
 
 def _few(times: CpuTimes) -> CpuTimes:
@@ -359,8 +359,11 @@ def watching() -> list[Snapshot]:
 def done() -> list[Snapshot]:
     """The load has ended after a minute of a full processor."""
     story = Story()
-    snapshots = story.play(HEADROOM, 10) + story.play(BUSY, 50)
-    return snapshots + story.play(replace(HEADROOM, state=LoadState.DONE, user=1.0, system=1.0, busy=1), 4)
+    return (
+        story.play(HEADROOM, 10)
+        + story.play(BUSY, 50)
+        + story.play(replace(HEADROOM, state=LoadState.DONE, user=1.0, system=1.0, busy=1), 4)
+    )
 
 
 def two_hosts() -> list[Snapshot]:

@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from loadtop.diagnosis.breakdown import Breakdown, Part, Share, breakdown
-from loadtop.diagnosis.diagnoser import Diagnoser
+from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding
 from loadtop.i18n import verbatim
 from loadtop.model import (
@@ -26,7 +25,7 @@ from loadtop.model import (
 )
 from loadtop.model.server import Blocker, ServerReading
 from loadtop.pipeline.snapshot import Snapshot
-from loadtop.rates.measured import HostView, Measured, Measurer
+from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import HostRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.gunicorn.record import GunicornPool
@@ -36,10 +35,9 @@ from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
-from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import SCENES, moments
+from tests.tui.scenes import SCENES, moments, remeasured
 from tests.unit.known import known
 from tui.panels.registry import CURVES
 from tui.state.view import FeedReader, Phase, View
@@ -70,15 +68,9 @@ LINES = (
 
 def with_servers(*, silent: bool = False) -> list[Snapshot]:
     """Ten seconds with a full pool and a queue; ``silent``: in the last ones no pool answers."""
-    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-    snapshots: list[Snapshot] = []
-    for number, snapshot in enumerate(moments("headroom")[:10]):
-        (host,) = snapshot.measured.frame.hosts
-        sample = known(host.sample)
-        changed = replace(host, sample=_sample(sample, number, silent=silent and number >= 8))
-        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
-    return snapshots
+    return remeasured(
+        moments("headroom")[:10], lambda number, sample: _sample(sample, number, silent=silent and number >= 8)
+    )
 
 
 def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:
@@ -109,50 +101,31 @@ def _sample(sample: HostSample, number: int, *, silent: bool) -> HostSample:
 
 def with_nginx(*, limits: bool = True) -> list[Snapshot]:
     """Ten seconds of an nginx that runs out of connections in the last ones; ``limits``: its configuration is read."""
-    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-    snapshots: list[Snapshot] = []
-    accepts = handled = 0
-    for number, snapshot in enumerate(moments("headroom")[:10]):
-        (host,) = snapshot.measured.frame.hosts
-        sample = known(host.sample)
+
+    def change(number: int, sample: HostSample) -> HostSample:
         full = number >= 6
-        accepts, handled = accepts + 400, handled + (275 if full else 400)
         status = NginxStatus(
             "http://127.0.0.1/nginx_status", 1014 if full else 200 + 40 * number, 3, 1000 if full else 60, 11,
-            accepts, handled, 1200 * number, 2 if limits else None, 512 if limits else None,
+            400 * (number + 1), 400 * (number + 1) - 125 * max(0, number - 5), 1200 * number,
+            2 if limits else None, 512 if limits else None,
         )  # fmt: skip
-        servers = {"nginx": (status,)}
         outcomes = tuple(each for each in sample.outcomes if each.collector != "apache")
         processes = tuple(
             replace(process, name="nginx", group="nginx") if process.group == "httpd" else process
             for process in sample.processes or ()
         )
-        changed = replace(
-            host,
-            sample=replace(
-                sample,
-                servers=servers,
-                processes=processes,
-                outcomes=(*outcomes, Outcome("nginx", State.OK)),
-            ),
-        )
-        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
-    return snapshots
+        outcomes = (*outcomes, Outcome("nginx", State.OK))
+        return replace(sample, servers={"nginx": (status,)}, processes=processes, outcomes=outcomes)
+
+    return remeasured(moments("headroom")[:10], change)
 
 
 def with_more(more: Callable[[int], dict[str, tuple[ServerReading, ...]]]) -> list[Snapshot]:
     """Ten seconds with ``more`` servers in each."""
-    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-    snapshots: list[Snapshot] = []
-    for number, snapshot in enumerate(moments("headroom")[:10]):
-        (host,) = snapshot.measured.frame.hosts
-        sample = known(host.sample)
-        servers = {**sample.servers, **more(number)}
-        changed = replace(host, sample=replace(sample, servers=servers))
-        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(changed,)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
-    return snapshots
+    return remeasured(
+        moments("headroom")[:10],
+        lambda number, sample: replace(sample, servers={**sample.servers, **more(number)}),
+    )
 
 
 def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...]]:
@@ -189,22 +162,18 @@ def _pools(number: int) -> dict[str, tuple[ServerReading, ...]]:
 
 def with_dependency() -> list[Snapshot]:
     """A pool of 40 that waits for a database, which takes longer the more ask; a cache answers at once."""
-    measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
-    snapshots: list[Snapshot] = []
-    database = cache = 0
-    for number, snapshot in enumerate(moments("apache-workers")):
-        (host,) = snapshot.measured.frame.hosts
-        database, cache = database + (155 if number >= 8 else 12), cache + 6
+
+    def change(number: int, sample: HostSample) -> HostSample:
+        slow = max(0, number - 7)  # seconds
+        database, cache = 12 * (number + 1) + 143 * slow, 6 * (number + 1)
         peers = (
             Peer("10.0.0.5:3306", "mysql", 1, 200 * number, database, 20 * database, 41 * 40 * number),
             Peer("10.0.0.6:6379", "redis", 1, 200 * number, cache, cache, 120 * number),
         )
-        queued = Tcp(0, 0, 0, 900 * number, 0, 0, 24, 130, 60, listeners=(Listener(80, 4 if number >= 8 else 0),))
-        assert host.sample is not None
-        sample = replace(host.sample, peers=Peers(5 * number, peers), locks=(), tcp=queued)
-        measured = measurer.measure(replace(snapshot.measured.frame, hosts=(replace(host, sample=sample),)))
-        snapshots.append(Snapshot(measured, diagnoser.diagnose(measured), breakdown(measured)))
-    return snapshots
+        queued = Tcp(0, 0, 0, 900 * number, 0, 0, 24, 130, 60, listeners=(Listener(80, 4 if slow else 0),))
+        return replace(sample, peers=Peers(5 * number, peers), locks=(), tcp=queued)
+
+    return remeasured(moments("apache-workers"), change)
 
 
 def with_load(snapshot: Snapshot, **changes: Any) -> Snapshot:

@@ -205,24 +205,19 @@ def test_a_cell_is_never_shorter_than_an_interval() -> None:
     assert cell_seconds(61.0, 60) == 2.0
 
 
-def test_letters_follow_the_verdicts() -> None:
-    stretches = [(0, 3, "none"), (3, 5, "cpu")]
-    assert names_in(stretches, 7, 1.0, "none") == ["none"] * 3 + ["cpu"] * 2 + [None] * 2
-
-
-def test_a_short_limit_does_not_vanish() -> None:
-    stretches = [(0, 8, "none"), (8, 9, "swap"), (9, 20, "none")]
-    assert names_in(stretches, 2, 10.0, "none") == ["swap", "none"]
-
-
-def test_the_longest_limit_wins() -> None:
-    stretches = [(0, 3, "cpu"), (3, 10, "swap")]
-    assert names_in(stretches, 1, 10.0, "none") == ["swap"]
-
-
-def test_overlapping_stretches_do_no_harm() -> None:
-    stretches = [(0, 10, "none"), (0, 0, "blind"), (6, 10, "blind")]
-    assert names_in(stretches, 10, 1.0, "none") == ["none"] * 6 + ["blind"] * 4
+@pytest.mark.parametrize(
+    ("stretches", "per_cell", "names"),
+    [
+        ([(0, 3, "none"), (3, 5, "cpu")], 1.0, ["none"] * 3 + ["cpu"] * 2 + [None] * 2),
+        ([(0, 8, "none"), (8, 9, "swap"), (9, 20, "none")], 10.0, ["swap", "none"]),  # a short limit does not vanish
+        ([(0, 3, "cpu"), (3, 10, "swap")], 10.0, ["swap"]),  # the longest limit wins
+        ([(0, 10, "none"), (0, 0, "blind"), (6, 10, "blind")], 1.0, ["none"] * 6 + ["blind"] * 4),  # they overlap
+    ],
+)
+def test_letters_follow_the_verdicts(
+    stretches: list[tuple[float, float, str]], per_cell: float, names: list[str | None]
+) -> None:
+    assert names_in(stretches, len(names), per_cell, "none") == names
 
 
 @given(st.integers(1, 240), st.sampled_from(NICE))

@@ -16,100 +16,79 @@ from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
 
-async def updates(
-    app: Cockpit, story: Story, changes: Callable[[Story], None], scene: Scene = HEADROOM
-) -> list[ChopsUpdate]:
-    """What is displayed because of ``changes``, after 40 s of a scene."""
-    found: list[ChopsUpdate] = []
+async def update(
+    appearance: Appearance, change: Callable[[Cockpit, Story], None], scene: Scene = HEADROOM
+) -> tuple[ChopsUpdate, str]:
+    """The only update that is displayed because of ``change``, after 40 s of a scene; and what is sent for it."""
+    app, story, found = Cockpit(FakeFeed([]), appearance=appearance), Story(), list[ChopsUpdate]()
 
     def display(_: Screen[object], renderable: object) -> None:
         if isinstance(renderable, ChopsUpdate):
             found.append(renderable)
 
     async with app.run_test(size=(80, 24)) as pilot:
-        for snapshot in story.play(scene, 40):
-            app.reader.receive(snapshot)
+        receive(app, story, scene, 40)
         await pilot.pause()
         app._display = display  # type: ignore[method-assign,assignment]
-        changes(story)
+        change(app, story)
         await pilot.pause()
-    return found
+    (only,) = found
+    return only, only.render_segments(app.console)
+
+
+def receive(app: Cockpit, story: Story, scene: Scene, seconds: int = 1) -> None:
+    for snapshot in story.play(scene, seconds):
+        app.reader.receive(snapshot)
+
+
+def cells_of(found: ChopsUpdate) -> int:
+    return sum(last - first for _, first, last in found.spans)
 
 
 async def test_few_changed_numbers_redraw_few_cells(appearance: Appearance) -> None:
-    app = Cockpit(FakeFeed([]), appearance=appearance)
-
-    def change(story: Story) -> None:
-        for snapshot in story.play(replace(HEADROOM, rps=213.0, available_kb=300_000)):
-            app.reader.receive(snapshot)
-
-    (update,) = await updates(app, Story(), change)
-    spans = update.spans
-    cells = sum(last - first for _, first, last in spans)
-    assert 3 <= cells < 100
-    sent = update.render_segments(app.console)
+    then = replace(HEADROOM, rps=213.0, available_kb=300_000)
+    found, sent = await update(appearance, lambda app, story: receive(app, story, then))
+    assert 3 <= cells_of(found) < 100
     assert len(sent.encode()) < 600
     assert "\x1b[2J" not in sent
 
 
 async def test_the_same_again_moves_only_the_clocks_and_graphs(appearance: Appearance) -> None:
-    app = Cockpit(FakeFeed([]), appearance=appearance)
-
-    def change(story: Story) -> None:
-        for snapshot in story.play(HEADROOM):
-            app.reader.receive(snapshot)
-
-    (update,) = await updates(app, Story(), change)
-    cells = sum(last - first for _, first, last in update.spans)
-    assert cells < 60
+    found, _ = await update(appearance, lambda app, story: receive(app, story, HEADROOM))
+    assert cells_of(found) < 60
 
 
 async def test_the_first_key_is_answered_at_once_also_under_a_limit(appearance: Appearance) -> None:
     """It chooses the verdict, whose frame has a colour of its own: nothing new on the screen looks like a slow key."""
-    app = Cockpit(FakeFeed([]), appearance=appearance)
-
-    def change(_: Story) -> None:
-        app.action_tab(1)
-
-    (update,) = await updates(app, Story(), change, BUSY)
-    assert update.spans
+    found, _ = await update(appearance, lambda app, _: app.action_tab(1), BUSY)
+    assert found.spans
 
 
 async def test_only_changes_are_sent(appearance: Appearance) -> None:
     """The cells of the spans, and no cell beside them: a terminal that plays them shows the new screen."""
-    app = Cockpit(FakeFeed([]), appearance=appearance)
-
-    def change(story: Story) -> None:
-        for snapshot in story.play(replace(HEADROOM, rps=400.0, busy=31, user=60.0)):
-            app.reader.receive(snapshot)
-
-    (update,) = await updates(app, Story(), change)
-    sent = update.render_segments(app.console)
-    shown = sum(last - first for _, first, last in update.spans)
-    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", sent)
-    assert len(plain) == shown
+    then = replace(HEADROOM, rps=400.0, busy=31, user=60.0)
+    found, sent = await update(appearance, lambda app, story: receive(app, story, then))
+    assert len(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", sent)) == cells_of(found)
 
 
 async def test_the_stretches_that_are_sent_hold_all_that_changed(appearance: Appearance) -> None:
     app, story = Cockpit(FakeFeed([]), appearance=appearance), Story()
     found: list[ChopsUpdate] = []
 
-    def keep(_: object, update: object) -> None:
-        if isinstance(update, ChopsUpdate):
-            found.append(update)
+    def keep(_: object, renderable: object) -> None:
+        if isinstance(renderable, ChopsUpdate):
+            found.append(renderable)
 
     async with app.run_test(size=(80, 24)) as pilot:
-        for snapshot in story.play(HEADROOM, 40):
-            app.reader.receive(snapshot)
+        receive(app, story, HEADROOM, 40)
         await pilot.pause()
         screen = [list(line) for line in lines_of(app)]
         app._display = keep  # type: ignore[method-assign,assignment]
-        for snapshot in story.play(BUSY, 3):
-            app.reader.receive(snapshot)
+        receive(app, story, BUSY, 3)
         await pilot.pause()
         after = [list(line) for line in lines_of(app)]
-    for update in found:
-        for y, first, last in update.spans:
+    for each in found:
+        for y, first, last in each.spans:
             screen[y][first:last] = after[y][first:last]
     assert found
     assert screen == after
@@ -121,8 +100,7 @@ async def test_what_is_typed_is_shown_though_panels_change_with_it(appearance: A
     last = 23
 
     async with app.run_test(size=(80, 24)) as pilot:
-        for snapshot in Story().play(HEADROOM, 5):
-            app.reader.receive(snapshot)
+        receive(app, Story(), HEADROOM, 5)
         await pilot.press("slash")
         found: list[object] = []
         app._display = lambda _, update: found.append(update)  # type: ignore[method-assign,assignment]
