@@ -2,14 +2,12 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
 
 import pytest
-from textual.app import App
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import Stage, lines_of, speaking, until_idle
+from tests.tui.stage import Stage, speaking, until_idle
 from tui.drawing.appearance import TERMINAL, UNICODE, Appearance, Glyphs
 
 
@@ -40,12 +38,6 @@ def appearance() -> Appearance:
 def feed_of() -> Callable[[str], FakeFeed]:
     """``feed_of("swap")`` gives that scene's moments at once, and then stays."""
     return lambda name: FakeFeed(moments(name))
-
-
-@pytest.fixture
-def screen_text() -> Callable[[App[Any]], list[str]]:
-    """The lines of the screen as the terminal gets them, without colour."""
-    return lines_of
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import running
+from tests.tui.stage import lines_of, running
 from tui.apps.asciicast import asciicast
-from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 
 
@@ -24,11 +23,9 @@ class Terminal:
             self.rows[int(row) - 1] = shown + self.rows[int(row) - 1][len(shown) :]
 
 
-async def test_last_picture_is_that_of_the_cockpit(
-    appearance: Appearance, feed_of: Callable[[str], FakeFeed], screen_text: Callable[[Cockpit], list[str]]
-) -> None:
+async def test_last_picture_is_that_of_the_cockpit(appearance: Appearance, feed_of: Callable[[str], FakeFeed]) -> None:
     async with running(feed_of("swap"), appearance, (120, 40)) as (app, _):
-        shown = screen_text(app)
+        shown = lines_of(app)
     snapshots = moments("swap")
     title = FakeFeed([]).title
     lines = [json.loads(line) async for line in asciicast(snapshots, title, 1.0, 1.8e9, (120, 40))]

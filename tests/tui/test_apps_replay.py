@@ -17,14 +17,12 @@ from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Writer
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import running, text_of
-from tui.apps.cockpit import Cockpit
+from tests.tui.stage import lines_of, running, text_of
 from tui.apps.replay import ReplayCockpit, time_of
 from tui.drawing.appearance import Appearance
 from tui.screens.profile import ProfileScreen
 
 SIZE = (120, 40)
-Screenshot = Callable[[Cockpit], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +60,9 @@ async def replayed(
             await app.reader.close()
 
 
-async def live_picture(snapshots: Sequence[Snapshot], appearance: Appearance, screen_text: Screenshot) -> list[str]:
+async def live_picture(snapshots: Sequence[Snapshot], appearance: Appearance) -> list[str]:
     async with running(FakeFeed(snapshots), appearance, SIZE) as (app, _):
-        return panels(screen_text(app))
+        return panels(lines_of(app))
 
 
 def panels(lines: list[str]) -> list[str]:
@@ -72,33 +70,27 @@ def panels(lines: list[str]) -> list[str]:
     return lines[1:-1]
 
 
-async def test_picture_is_the_live_one(
-    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
-) -> None:
+async def test_picture_is_the_live_one(snapshots: Sequence[Snapshot], path: Path, appearance: Appearance) -> None:
     order = [len(snapshots), 12, 30, 3, len(snapshots) - 1]
     async with replayed(path, appearance) as (app, press):
         for count in order:
             app.player.seek(snapshots[count - 1].at)
             await press()
-            shown = panels(screen_text(app))
-            assert shown == await live_picture(snapshots[:count], appearance, screen_text), count
+            shown = panels(lines_of(app))
+            assert shown == await live_picture(snapshots[:count], appearance), count
             assert app.player.live == ""
 
 
-async def test_steps_there_and_back(
-    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
-) -> None:
+async def test_steps_there_and_back(snapshots: Sequence[Snapshot], path: Path, appearance: Appearance) -> None:
     async with replayed(path, appearance) as (app, press):
         app.player.seek(snapshots[9].at)
         await press("right", "right")
         await press("left")
         assert app.player.at == snapshots[10].at
-        assert panels(screen_text(app)) == await live_picture(snapshots[:11], appearance, screen_text)
+        assert panels(lines_of(app)) == await live_picture(snapshots[:11], appearance)
 
 
-async def test_keys_move_in_time(
-    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance, screen_text: Screenshot
-) -> None:
+async def test_keys_move_in_time(snapshots: Sequence[Snapshot], path: Path, appearance: Appearance) -> None:
     async with replayed(path, appearance) as (app, press):
         await press("end")
         assert app.player.at == snapshots[-1].at
@@ -110,7 +102,7 @@ async def test_keys_move_in_time(
         assert change == next(m.at for m in snapshots if m.diagnosis.verdict.bottleneck is not first)
         await press("t", "0", ":", "0", "5", "enter")
         assert app.player.at == next(m.at for m in snapshots if m.at >= 5)
-        assert "00:05 of" in screen_text(app)[-1]
+        assert "00:05 of" in lines_of(app)[-1]
         await press("plus", "space")
         assert (app.player.speed, app.player.playing) == (2.0, True)
         await press("q")
@@ -125,18 +117,18 @@ async def test_profiles_from_before_a_jump_are_shown(path: Path, appearance: App
         )
 
 
-async def test_no_host_can_be_added(path: Path, appearance: Appearance, screen_text: Screenshot) -> None:
+async def test_no_host_can_be_added(path: Path, appearance: Appearance) -> None:
     async with replayed(path, appearance) as (app, press):
         await press("h")
-        assert screen_text(app)[-1].rstrip() == " this recording has only one host"
+        assert lines_of(app)[-1].rstrip() == " this recording has only one host"
 
 
-async def test_no_report_is_promised(path: Path, appearance: Appearance, screen_text: Screenshot) -> None:
+async def test_no_report_is_promised(path: Path, appearance: Appearance) -> None:
     async with replayed(path, appearance) as (app, press):
         await press("end")
         app.reader.receive(moments("done")[-1])
         await press()
-        title = next(line for line in screen_text(app) if "DONE" in line)
+        title = next(line for line in lines_of(app) if "DONE" in line)
         assert "press q" not in title
 
 

@@ -12,7 +12,7 @@ from loadtop.i18n import LANGUAGES
 from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import moments
-from tests.tui.stage import running, speaking, text_of
+from tests.tui.stage import lines_of, running, speaking, text_of
 from tests.tui.stories import view_of
 from tui.apps.cockpit import Cockpit
 from tui.apps.terminal import clipboard
@@ -23,7 +23,6 @@ from tui.widgets.keybar import GAP, KEYS, arrange
 from tui.widgets.palette import Entry, matching
 
 FeedOf = Callable[[str], FakeFeed]
-Text = Callable[[Cockpit], list[str]]
 
 
 @pytest.mark.parametrize(
@@ -36,24 +35,24 @@ Text = Callable[[Cockpit], list[str]]
     ],
 )
 async def test_the_palette_finds_and_does(
-    typed: str, asked: list[Command], feed_of: FeedOf, appearance: Appearance, screen_text: Text
+    typed: str, asked: list[Command], feed_of: FeedOf, appearance: Appearance
 ) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("colon")
-        assert "commands" in "".join(screen_text(app)[1:4])
+        assert "commands" in "".join(lines_of(app)[1:4])
         await pilot.press(*typed)
         assert feed.commands == []
         await pilot.press("enter")
-        assert "commands" not in "".join(screen_text(app)[1:4])
+        assert "commands" not in "".join(lines_of(app)[1:4])
     assert feed.commands == asked
 
 
-async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("ctrl+p", "q", "u", "i", "down", "up", "backspace", "escape")
-        assert "q quit" in screen_text(app)[-1]
+        assert "q quit" in lines_of(app)[-1]
         await pilot.press("colon", "x", "x", "x", "enter")
         assert app.is_running
         await pilot.press("colon", "pagedown", "pageup", *"zoom panel cpu", "enter")
@@ -61,22 +60,22 @@ async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Ap
     assert feed.commands == []
 
 
-async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
-        await pilot.click(offset=(screen_text(app)[-1].index(": all"), 23))
-        lines = screen_text(app)
+        await pilot.click(offset=(lines_of(app)[-1].index(": all"), 23))
+        lines = lines_of(app)
         row = next(y for y, text in enumerate(lines) if "stop the load;" in text)
         await pilot.click(offset=(lines[row].index("stop the load;"), row))
         assert app._cockpit.palette is None  # pyright: ignore[reportPrivateUsage]
     assert feed.commands == [StopLoad()]
 
 
-async def test_the_palette_opens_from_a_page(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_the_palette_opens_from_a_page(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("e")
         await pilot.press("colon")
-        assert "commands" in "".join(screen_text(app)[1:4])
+        assert "commands" in "".join(lines_of(app)[1:4])
 
 
 def test_matching_begins_with_words_that_begin_so() -> None:
@@ -88,66 +87,64 @@ def test_matching_begins_with_words_that_begin_so() -> None:
     assert matching(entries, "stop go") == []
 
 
-async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("5")
-        assert screen_text(app)[-1].startswith(" connections: 5")
+        assert lines_of(app)[-1].startswith(" connections: 5")
         await pilot.press("x", "0", "enter")
-        assert screen_text(app)[-1].strip() == "from 20 to 50 connections"
+        assert lines_of(app)[-1].strip() == "from 20 to 50 connections"
         await pilot.press("7", "escape")
     assert feed.commands == [SetConcurrency(50)]
 
 
-async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("watching")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("5")
-        assert screen_text(app)[-1].strip() == "there is no load to change"
+        assert lines_of(app)[-1].strip() == "there is no load to change"
     assert feed.commands == []
 
 
-async def test_again_and_next_step(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_again_and_next_step(feed_of: FeedOf, appearance: Appearance) -> None:
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("n")
-        assert screen_text(app)[-1].strip() == "no load is running"
+        assert lines_of(app)[-1].strip() == "no load is running"
         await pilot.press("r")
     assert feed.commands == [RestartLoad()]
     assert NextStep() not in feed.commands
 
 
-async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("slash", *"maria")
-        text = "".join(screen_text(app))
+        text = "".join(lines_of(app))
         assert "processes with maria" in text
         assert "apache2" not in text
         await pilot.press("enter")
-        assert "q quit" in screen_text(app)[-1]
+        assert "q quit" in lines_of(app)[-1]
         await pilot.press("escape")
-        assert "apache2" in "".join(screen_text(app))
+        assert "apache2" in "".join(lines_of(app))
         await pilot.press("slash", *"nothing like it", "enter")
-        assert "No process matches." in "".join(screen_text(app))
+        assert "No process matches." in "".join(lines_of(app))
 
 
-async def test_processes_are_ordered_by_key_and_click(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
+async def test_processes_are_ordered_by_key_and_click(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
-        assert "▾cpu%" in "".join(screen_text(app))
+        assert "▾cpu%" in "".join(lines_of(app))
         await pilot.press("o")
-        assert "▾wait%" in "".join(screen_text(app))
+        assert "▾wait%" in "".join(lines_of(app))
         await pilot.press("o")
-        assert "▾rss" in "".join(screen_text(app))
+        assert "▾rss" in "".join(lines_of(app))
         await pilot.press("O")
-        assert "▴rss" in "".join(screen_text(app))
-        lines = screen_text(app)
+        assert "▴rss" in "".join(lines_of(app))
+        lines = lines_of(app)
         row = next(y for y, text in enumerate(lines) if "▴rss" in text)
         await pilot.click(offset=(lines[row].index(" pid") + 2, row))
-        assert "▴pid" in "".join(screen_text(app))
-        shown = [text for text in screen_text(app)[row + 1 :] if "systemd" in text]
-        assert shown == [screen_text(app)[row + 1]]
+        assert "▴pid" in "".join(lines_of(app))
+        shown = [text for text in lines_of(app)[row + 1 :] if "systemd" in text]
+        assert shown == [lines_of(app)[row + 1]]
 
 
 def test_every_order_keeps_every_process() -> None:
@@ -173,9 +170,7 @@ def test_gnu_screen_gets_the_clipboard_wrapped_and_in_pieces(length: int) -> Non
     assert max(map(len, pieces)) < 768
 
 
-async def test_the_report_is_copied(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_report_is_copied(feed_of: FeedOf, appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
 
     def keep(_: Cockpit, text: str) -> None:
@@ -184,15 +179,13 @@ async def test_the_report_is_copied(
     monkeypatch.setattr(Cockpit, "copy_to_clipboard", keep)
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("y")
-        assert screen_text(app)[-1].startswith(" copied the report so far, ")
+        assert lines_of(app)[-1].startswith(" copied the report so far, ")
     assert "[swap]" in copied[0] or "[cpu]" in copied[0]
 
 
-async def test_panels_that_share_a_place_come_to_the_front(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
+async def test_panels_that_share_a_place_come_to_the_front(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance, (60, 20)) as (app, pilot):
-        text = screen_text(app)
+        text = lines_of(app)
         row = next(y for y, line in enumerate(text) if "apache prefork" in line)
         assert "procs" in text[row]
         await pilot.click(offset=(text[row].index("procs") + 2, row))
@@ -202,16 +195,14 @@ async def test_panels_that_share_a_place_come_to_the_front(
         assert app.panels["apache"].placement
 
 
-async def test_tab_turns_to_the_next_machine_and_back(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
+async def test_tab_turns_to_the_next_machine_and_back(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(feed_of("two-hosts"), appearance) as (app, pilot):
         await pilot.press("tab")
-        assert "db1 cpu" in "".join(screen_text(app))
+        assert "db1 cpu" in "".join(lines_of(app))
         await pilot.press("shift+tab")
-        assert "web1 cpu" in "".join(screen_text(app))
+        assert "web1 cpu" in "".join(lines_of(app))
         await pilot.press("colon", *"host db1", "enter")
-        assert "db1 cpu" in "".join(screen_text(app))
+        assert "db1 cpu" in "".join(lines_of(app))
 
 
 @given(st.integers(60, 240), st.sampled_from(LANGUAGES))

@@ -23,8 +23,7 @@ from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.library import Recording
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, Story, compared, moments, sweep_of
-from tests.tui.stage import columns_end_together, running, speaking, text_of
-from tui.apps.cockpit import Cockpit
+from tests.tui.stage import columns_end_together, lines_of, running, speaking, text_of
 from tui.apps.terminal import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, length
@@ -146,7 +145,6 @@ def progress() -> Progress:
 async def test_the_table_and_how_far_it_is(
     appearance: Appearance,
     progress: Progress,
-    screen_text: Callable[[Cockpit], list[str]],
     feed_of: Callable[[str], FakeFeed],
 ) -> None:
     rows = ["variant  req/s", "ten        212"]
@@ -155,7 +153,7 @@ async def test_the_table_and_how_far_it_is(
         return ExperimentScreen(appearance, view, lambda: progress, lambda wide: [*rows, str(wide)])
 
     async with running(feed_of("headroom"), appearance, first=first) as (app, _):
-        text = screen_text(app)
+        text = lines_of(app)
     assert "cell 3 of 12  about 1 min 15 s left" in text[2]
     assert "ten?[31m processes c=20" in text[3]
     assert "variant  req/s" in text[5]
@@ -191,7 +189,6 @@ def test_nothing_else_changes() -> None:
 async def test_the_table_is_there_at_once(
     feed_of: Callable[[str], FakeFeed],
     appearance: Appearance,
-    screen_text: Callable[[Cockpit], list[str]],
 ) -> None:
     sweep = sweep_of("headroom")
 
@@ -200,7 +197,7 @@ async def test_the_table_is_there_at_once(
 
     async with running(feed_of("headroom"), appearance, first=first) as (app, pilot):
         assert isinstance(app.screen, TuneScreen)
-        text = screen_text(app)
+        text = lines_of(app)
         assert "tune" in text[0]
         assert "connections for" in text[1]
         assert "throughput" in text[3]
@@ -210,9 +207,7 @@ async def test_the_table_is_there_at_once(
         assert isinstance(app.screen, TuneScreen)
 
 
-async def test_every_load_has_a_table_of_its_steps(
-    appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
-) -> None:
+async def test_every_load_has_a_table_of_its_steps(appearance: Appearance) -> None:
     """Also of those that a person made; an open load has none."""
     story = Story()
     snapshots = [
@@ -220,7 +215,7 @@ async def test_every_load_has_a_table_of_its_steps(
     ]
     async with running(FakeFeed(snapshots), appearance) as (app, pilot):
         await pilot.press("t")
-        text = screen_text(app)
+        text = lines_of(app)
         assert "steps" in text[0]
         assert "2 steps measured, now 20 connections" in text[1]
         assert [line.split()[1:3] for line in text[4:7]] == [["5", "100"], ["10", "200"], ["20", "400"]]
@@ -229,11 +224,11 @@ async def test_every_load_has_a_table_of_its_steps(
 
 
 async def test_a_machine_that_is_only_watched_has_no_steps(
-    feed_of: Callable[[str], FakeFeed], appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
+    feed_of: Callable[[str], FakeFeed], appearance: Appearance
 ) -> None:
     async with running(feed_of("watching"), appearance) as (app, pilot):
         await pilot.press("t")
-        assert "Watching only: no load is generated." in screen_text(app)[1]
+        assert "Watching only: no load is generated." in lines_of(app)[1]
 
 
 def test_the_table_of_steps_before_the_first_figures(appearance: Appearance) -> None:
@@ -255,13 +250,11 @@ def test_rows_of_steps_fit_and_their_columns_are_aligned(appearance: Appearance,
         columns_end_together(lines, ["c", "req/s", "p99"])
 
 
-async def test_the_end_of_a_page_is_a_key_away(
-    appearance: Appearance, screen_text: Callable[[Cockpit], list[str]]
-) -> None:
+async def test_the_end_of_a_page_is_a_key_away(appearance: Appearance) -> None:
     async with running(FakeFeed([]), appearance) as (app, pilot):
         for key, seen in (("question_mark", " more ─╯"), ("end", "never as 0"), ("home", "Keys")):
             await pilot.press(key)
-            assert seen in "".join(screen_text(app))
+            assert seen in "".join(lines_of(app))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

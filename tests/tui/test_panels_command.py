@@ -16,7 +16,6 @@ from tui.drawing.appearance import UNICODE, Appearance
 from tui.drawing.line import Role
 
 FeedOf = Callable[[str], FakeFeed]
-Text = Callable[[Cockpit], list[str]]
 ASKING = "printf 'who? '; read name; echo hello $name; stty size; read last; exit 4"
 
 
@@ -36,13 +35,11 @@ async def running(
             await program.close()
 
 
-async def test_keys_go_to_the_command_once_it_is_entered(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
+async def test_keys_go_to_the_command_once_it_is_entered(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running(ASKING, feed_of("watching"), appearance) as (app, pilot, program):
 
         def shows(words: str) -> bool:
-            return any(words in line for line in screen_text(app))
+            return any(words in line for line in lines_of(app))
 
         await until(lambda: shows("who?"))
         assert shows("arrows choose, press enter to type")
@@ -60,12 +57,10 @@ async def test_keys_go_to_the_command_once_it_is_entered(
     assert program.exit_code == 4
 
 
-async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
+async def test_ctrl_c_is_the_commands_while_it_has_the_keys(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running("trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.1; done",
                        feed_of("watching"), appearance) as (app, pilot, program):  # fmt: skip
-        await until(lambda: any("ready" in line for line in screen_text(app)))
+        await until(lambda: any("ready" in line for line in lines_of(app)))
         await pilot.press("tab", "enter", "ctrl+c")
         await asyncio.wait_for(program.wait(), 20)
         assert program.exit_code == 9
@@ -75,20 +70,20 @@ async def test_ctrl_c_is_the_commands_while_it_has_the_keys(
 
 
 async def test_a_command_that_tells_nothing_of_its_load_is_stopped_by_key(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
+    feed_of: FeedOf, appearance: Appearance
 ) -> None:
     feed = feed_of("watching")
     async with running("read end", feed, appearance) as (app, pilot, program):
         await pilot.press("s")
         assert feed.commands == [StopLoad()]
         await pilot.press("q")
-        assert "press q again" in screen_text(app)[-1]
+        assert "press q again" in lines_of(app)[-1]
         app.panels["command"].focus()
         await pilot.press("enter", "enter")
         await asyncio.wait_for(program.wait(), 20)
-        await until(lambda: any("exit code" in line for line in screen_text(app)))
+        await until(lambda: any("exit code" in line for line in lines_of(app)))
         await pilot.press("s")
-        assert "no load is running" in screen_text(app)[-1]
+        assert "no load is running" in lines_of(app)[-1]
     assert feed.commands == [StopLoad()]
 
 
@@ -100,14 +95,14 @@ async def test_a_command_ended_by_a_signal_has_the_exit_code_that_a_shell_report
     assert program.exit_code == program.failure == 128 + signal.SIGTERM
 
 
-async def test_past_intervals_can_be_shown_again(feed_of: FeedOf, appearance: Appearance, screen_text: Text) -> None:
+async def test_past_intervals_can_be_shown_again(feed_of: FeedOf, appearance: Appearance) -> None:
     async with running("seq 1 60", feed_of("watching"), appearance) as (app, pilot, program):
         await asyncio.wait_for(program.wait(), 20)
-        await until(lambda: any(" 60 " in line for line in screen_text(app)))
+        await until(lambda: any(" 60 " in line for line in lines_of(app)))
         await pilot.press("tab", "home")
-        await until(lambda: any(line.startswith("│ 1 ") for line in screen_text(app)))
+        await until(lambda: any(line.startswith("│ 1 ") for line in lines_of(app)))
         await pilot.press("end")
-        await until(lambda: any(line.startswith("│ 60 ") for line in screen_text(app)))
+        await until(lambda: any(line.startswith("│ 60 ") for line in lines_of(app)))
 
 
 async def test_the_cursor_is_in_its_cell_after_wide_characters(feed_of: FeedOf) -> None:
@@ -119,12 +114,10 @@ async def test_the_cursor_is_in_its_cell_after_wide_characters(feed_of: FeedOf) 
     assert [cell for cell in row if cell[1] is Role.WARN_BADGE] == [("b", Role.WARN_BADGE)]
 
 
-async def test_the_output_of_a_command_stays_in_its_panel(
-    feed_of: FeedOf, appearance: Appearance, screen_text: Text
-) -> None:
+async def test_the_output_of_a_command_stays_in_its_panel(feed_of: FeedOf, appearance: Appearance) -> None:
     script = r"printf '\033]0;title\007\033[?1049h\033[2J\033[50;200Hx\033[31m\342\200\256odd\033[999C|'; read end"
     async with running(script, feed_of("watching"), appearance) as (app, _, __):
-        await until(lambda: any("odd" in line for line in screen_text(app)))
-        lines = screen_text(app)
+        await until(lambda: any("odd" in line for line in lines_of(app)))
+        lines = lines_of(app)
         assert all(len(line) == 80 and line.isprintable() for line in lines)
         assert any("no machine" in line or "watching" in line for line in lines)

@@ -11,20 +11,18 @@ from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
 from tests.tui.fake_feed import FakeFeed
 from tests.tui.scenes import HEADROOM, Story, moments
-from tests.tui.stage import running
+from tests.tui.stage import lines_of, running
 from tui.apps.cockpit import Cockpit
 from tui.drawing.appearance import Appearance
 from tui.state.view import History
 
-Text = Callable[[Cockpit], list[str]]
 
-
-async def test_the_first_screen_is_painted_before_the_feed_starts(appearance: Appearance, screen_text: Text) -> None:
+async def test_the_first_screen_is_painted_before_the_feed_starts(appearance: Appearance) -> None:
     seen: list[str] = []
 
     class Watching(FakeFeed):
         async def run(self, show: Callable[[Snapshot], None]) -> None:
-            seen.extend(screen_text(app))
+            seen.extend(lines_of(app))
             await super().run(show)
 
     app = Cockpit(Watching(moments("headroom")), appearance=appearance)
@@ -68,9 +66,9 @@ def test_what_the_end_of_the_load_cuts_short_draws_no_spike(seconds: float, draw
     assert history.timeline.spans[-1].end == frame.at
 
 
-async def test_a_feed_that_ends_is_reported_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
+async def test_a_feed_that_ends_is_reported_and_the_cockpit_stays(appearance: Appearance) -> None:
     async with running(FakeFeed(moments("headroom"), stay=False), appearance) as (app, pilot):
-        lines = screen_text(app)
+        lines = lines_of(app)
         assert "DONE" in lines[1]
         assert "press q for the report" in lines[1]
         await pilot.press("q")
@@ -78,11 +76,11 @@ async def test_a_feed_that_ends_is_reported_and_the_cockpit_stays(appearance: Ap
     assert app.reader.failure is None
 
 
-async def test_a_feed_that_breaks_is_reported_and_the_cockpit_stays(appearance: Appearance, screen_text: Text) -> None:
+async def test_a_feed_that_breaks_is_reported_and_the_cockpit_stays(appearance: Appearance) -> None:
     feed = FakeFeed(moments("headroom"), stay=False)
     feed.failure = OSError("the disk \x1b[31mis full")
     async with running(feed, appearance) as (app, pilot):
-        lines = screen_text(app)
+        lines = lines_of(app)
         assert "MEASUREMENT FAILED" in lines[1]
         assert "the disk ?[31mis full" in lines[2]
         assert app.is_running
