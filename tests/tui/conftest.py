@@ -5,8 +5,6 @@ from collections.abc import Callable, Generator, Iterator
 
 import pytest
 
-from tests.tui.fake_feed import FakeFeed
-from tests.tui.scenes import moments
 from tests.tui.stage import Stage, speaking, until_idle
 from tui.drawing.appearance import TERMINAL, UNICODE, Appearance, Glyphs
 
@@ -32,12 +30,6 @@ def clock_of_nobody() -> Generator[None]:
 def appearance() -> Appearance:
     """Colours and Unicode, whatever the environment of the tests says."""
     return Appearance(TERMINAL, UNICODE)
-
-
-@pytest.fixture
-def feed_of() -> Callable[[str], FakeFeed]:
-    """``feed_of("swap")`` gives that scene's moments at once, and then stays."""
-    return lambda name: FakeFeed(moments(name))
 
 
 @pytest.fixture

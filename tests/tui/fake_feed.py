@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from loadtop.pipeline.feed import Command
 from loadtop.pipeline.snapshot import Snapshot
-from tests.tui.scenes import URL
+from tests.tui.scenes import URL, moments
 
 
 class FakeFeed:
@@ -42,3 +42,8 @@ class FakeFeed:
 
     def command(self, command: Command) -> None:
         self.commands.append(command)
+
+
+def feed_of(scene: str) -> FakeFeed:
+    """A feed that gives the moments of a scene at once, and then stays."""
+    return FakeFeed(moments(scene))

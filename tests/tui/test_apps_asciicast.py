@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
 
-from tests.tui.fake_feed import FakeFeed
+from tests.tui.fake_feed import FakeFeed, feed_of
 from tests.tui.scenes import moments
 from tests.tui.stage import lines_of, running
 from tui.apps.asciicast import asciicast
@@ -23,7 +22,7 @@ class Terminal:
             self.rows[int(row) - 1] = shown + self.rows[int(row) - 1][len(shown) :]
 
 
-async def test_last_picture_is_that_of_the_cockpit(appearance: Appearance, feed_of: Callable[[str], FakeFeed]) -> None:
+async def test_last_picture_is_that_of_the_cockpit(appearance: Appearance) -> None:
     async with running(feed_of("swap"), appearance, (120, 40)) as (app, _):
         shown = lines_of(app)
     snapshots = moments("swap")

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from loadtop.i18n import LANGUAGES
 from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, StopLoad
-from tests.tui.fake_feed import FakeFeed
+from tests.tui.fake_feed import feed_of
 from tests.tui.scenes import moments
 from tests.tui.stage import lines_of, running, speaking, text_of
 from tests.tui.stories import view_of
@@ -22,8 +21,6 @@ from tui.screens.help import HelpScreen
 from tui.widgets.keybar import GAP, KEYS, arrange
 from tui.widgets.palette import Entry, matching
 
-FeedOf = Callable[[str], FakeFeed]
-
 
 @pytest.mark.parametrize(
     ("typed", "asked"),
@@ -34,9 +31,7 @@ FeedOf = Callable[[str], FakeFeed]
         ("next step", []),
     ],
 )
-async def test_the_palette_finds_and_does(
-    typed: str, asked: list[Command], feed_of: FeedOf, appearance: Appearance
-) -> None:
+async def test_the_palette_finds_and_does(typed: str, asked: list[Command], appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("colon")
@@ -48,7 +43,7 @@ async def test_the_palette_finds_and_does(
     assert feed.commands == asked
 
 
-async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_the_palette_moves_and_can_be_left(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("ctrl+p", "q", "u", "i", "down", "up", "backspace", "escape")
@@ -60,7 +55,7 @@ async def test_the_palette_moves_and_can_be_left(feed_of: FeedOf, appearance: Ap
     assert feed.commands == []
 
 
-async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_the_palette_can_be_clicked(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.click(offset=(lines_of(app)[-1].index(": all"), 23))
@@ -71,7 +66,7 @@ async def test_the_palette_can_be_clicked(feed_of: FeedOf, appearance: Appearanc
     assert feed.commands == [StopLoad()]
 
 
-async def test_the_palette_opens_from_a_page(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_the_palette_opens_from_a_page(appearance: Appearance) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("e")
         await pilot.press("colon")
@@ -87,7 +82,7 @@ def test_matching_begins_with_words_that_begin_so() -> None:
     assert matching(entries, "stop go") == []
 
 
-async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_a_number_sets_the_load(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("5")
@@ -98,7 +93,7 @@ async def test_a_number_sets_the_load(feed_of: FeedOf, appearance: Appearance) -
     assert feed.commands == [SetConcurrency(50)]
 
 
-async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_a_number_without_load_says_why(appearance: Appearance) -> None:
     feed = feed_of("watching")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("5")
@@ -106,7 +101,7 @@ async def test_a_number_without_load_says_why(feed_of: FeedOf, appearance: Appea
     assert feed.commands == []
 
 
-async def test_again_and_next_step(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_again_and_next_step(appearance: Appearance) -> None:
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("n")
@@ -116,7 +111,7 @@ async def test_again_and_next_step(feed_of: FeedOf, appearance: Appearance) -> N
     assert NextStep() not in feed.commands
 
 
-async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_processes_are_filtered_while_typed(appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("slash", *"maria")
         text = "".join(lines_of(app))
@@ -130,7 +125,7 @@ async def test_processes_are_filtered_while_typed(feed_of: FeedOf, appearance: A
         assert "No process matches." in "".join(lines_of(app))
 
 
-async def test_processes_are_ordered_by_key_and_click(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_processes_are_ordered_by_key_and_click(appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         assert "▾cpu%" in "".join(lines_of(app))
         await pilot.press("o")
@@ -170,7 +165,7 @@ def test_gnu_screen_gets_the_clipboard_wrapped_and_in_pieces(length: int) -> Non
     assert max(map(len, pieces)) < 768
 
 
-async def test_the_report_is_copied(feed_of: FeedOf, appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_report_is_copied(appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
 
     def keep(_: Cockpit, text: str) -> None:
@@ -183,7 +178,7 @@ async def test_the_report_is_copied(feed_of: FeedOf, appearance: Appearance, mon
     assert "[swap]" in copied[0] or "[cpu]" in copied[0]
 
 
-async def test_panels_that_share_a_place_come_to_the_front(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_panels_that_share_a_place_come_to_the_front(appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance, (60, 20)) as (app, pilot):
         text = lines_of(app)
         row = next(y for y, line in enumerate(text) if "apache prefork" in line)
@@ -195,7 +190,7 @@ async def test_panels_that_share_a_place_come_to_the_front(feed_of: FeedOf, appe
         assert app.panels["apache"].placement
 
 
-async def test_tab_turns_to_the_next_machine_and_back(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_tab_turns_to_the_next_machine_and_back(appearance: Appearance) -> None:
     async with running(feed_of("two-hosts"), appearance) as (app, pilot):
         await pilot.press("tab")
         assert "db1 cpu" in "".join(lines_of(app))

@@ -1,7 +1,6 @@
 """Every key: what it asks of the test, in which order, and what it shows."""
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +8,7 @@ import pytest
 from textual import events
 
 from loadtop.pipeline.feed import Mark, SetConcurrency, StopLoad
-from tests.tui.fake_feed import FakeFeed
+from tests.tui.fake_feed import FakeFeed, feed_of
 from tests.tui.scenes import moments
 from tests.tui.stage import lines_of, running, until
 from tui.drawing.appearance import Appearance
@@ -17,12 +16,10 @@ from tui.screens.cockpit import CockpitScreen
 from tui.screens.evidence import EvidenceScreen
 from tui.screens.help import HelpScreen
 
-FeedOf = Callable[[str], FakeFeed]
-
 
 @pytest.mark.parametrize(("scene", "offered"), [("headroom", True), ("watching", False)])
 async def test_keys_of_the_load_are_offered_where_there_is_one(
-    scene: str, offered: bool, feed_of: FeedOf, appearance: Appearance
+    scene: str, offered: bool, appearance: Appearance
 ) -> None:
     async with running(feed_of(scene), appearance, (200, 30)) as (app, pilot):
         keys = lines_of(app)[-1]
@@ -33,7 +30,7 @@ async def test_keys_of_the_load_are_offered_where_there_is_one(
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
-async def test_leaving_without_load(key: str, feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_leaving_without_load(key: str, appearance: Appearance) -> None:
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press(key)
@@ -42,7 +39,7 @@ async def test_leaving_without_load(key: str, feed_of: FeedOf, appearance: Appea
     assert feed.commands == []
 
 
-async def test_q_asks_once_while_load_runs(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_q_asks_once_while_load_runs(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("q")
@@ -53,9 +50,7 @@ async def test_q_asks_once_while_load_runs(feed_of: FeedOf, appearance: Appearan
     assert app.return_value is None
 
 
-async def test_the_question_of_q_is_forgotten(
-    feed_of: FeedOf, appearance: Appearance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_question_of_q_is_forgotten(appearance: Appearance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.apps.cockpit.MESSAGE_S", 0.01)
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("q")
@@ -64,7 +59,7 @@ async def test_the_question_of_q_is_forgotten(
         assert app.is_running
 
 
-async def test_ctrl_c_quits_at_once(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_ctrl_c_quits_at_once(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("ctrl+c")
@@ -73,7 +68,7 @@ async def test_ctrl_c_quits_at_once(feed_of: FeedOf, appearance: Appearance) -> 
     assert feed.cancelled
 
 
-async def test_stop_without_load(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_stop_without_load(appearance: Appearance) -> None:
     feed = feed_of("done")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("s", "+")
@@ -81,7 +76,7 @@ async def test_stop_without_load(feed_of: FeedOf, appearance: Appearance) -> Non
     assert feed.commands == []
 
 
-async def test_hosts_take_turns(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_hosts_take_turns(appearance: Appearance) -> None:
     async with running(feed_of("two-hosts"), appearance) as (app, pilot):
         assert "web1 cpu" in "".join(lines_of(app))
         await pilot.press("h")
@@ -91,7 +86,7 @@ async def test_hosts_take_turns(feed_of: FeedOf, appearance: Appearance) -> None
         assert "web1 cpu" in "".join(lines_of(app))
 
 
-async def test_a_message_ends_behind_a_page_too(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_a_message_ends_behind_a_page_too(appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("h", "e")
         cast("Any", app)._end_message()
@@ -115,7 +110,7 @@ async def test_pause_holds_the_picture_and_data_continues(appearance: Appearance
         assert "SSSS" in "".join(lines_of(app))
 
 
-async def test_evidence(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_evidence(appearance: Appearance) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("e")
         assert isinstance(app.screen, EvidenceScreen)
@@ -128,7 +123,7 @@ async def test_evidence(feed_of: FeedOf, appearance: Appearance) -> None:
         assert isinstance(app.screen, CockpitScreen)
 
 
-async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_help_and_evidence_replace_each_other(appearance: Appearance) -> None:
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
@@ -142,7 +137,7 @@ async def test_help_and_evidence_replace_each_other(feed_of: FeedOf, appearance:
         assert isinstance(app.screen, CockpitScreen)
 
 
-async def test_zoom_and_back(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_zoom_and_back(appearance: Appearance) -> None:
     async with running(feed_of("headroom"), appearance) as (app, pilot):
         await pilot.press("z")
         assert [name for name, panel in app.panels.items() if panel.placement] == ["load"]
@@ -156,7 +151,7 @@ async def test_zoom_and_back(feed_of: FeedOf, appearance: Appearance) -> None:
         assert [name for name, panel in app.panels.items() if panel.placement] == ["cpu"]
 
 
-async def test_mark(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_mark(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("m")
@@ -166,7 +161,7 @@ async def test_mark(feed_of: FeedOf, appearance: Appearance) -> None:
     assert feed.commands == [Mark("q [r]+")]
 
 
-async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_keys_that_come_at_once_are_not_lost(appearance: Appearance) -> None:
     """As typed over a slow line, or pasted: none waits for what the one before it has opened."""
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
@@ -177,7 +172,7 @@ async def test_keys_that_come_at_once_are_not_lost(feed_of: FeedOf, appearance: 
     assert feed.commands == [SetConcurrency(50), Mark("xy")]
 
 
-async def test_mark_taken_back(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_mark_taken_back(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("m", "x", "escape")
@@ -187,9 +182,7 @@ async def test_mark_taken_back(feed_of: FeedOf, appearance: Appearance) -> None:
     assert feed.commands == []
 
 
-async def test_picture(
-    feed_of: FeedOf, appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_picture(appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with running(feed_of("swap"), appearance) as (app, pilot):
         await pilot.press("p")
@@ -200,7 +193,7 @@ async def test_picture(
 
 
 async def test_picture_that_cannot_be_written(
-    feed_of: FeedOf, appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    appearance: Appearance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nowhere(_: str) -> Path:
         return tmp_path / "no such directory" / "x.svg"
@@ -215,14 +208,14 @@ async def test_picture_that_cannot_be_written(
 @pytest.mark.parametrize(
     ("label", "command"), [("+", SetConcurrency(25)), ("- load", SetConcurrency(15)), ("s stop", StopLoad())]
 )
-async def test_keys_can_be_clicked(label: str, command: object, feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_keys_can_be_clicked(label: str, command: object, appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
         await pilot.click(offset=(lines_of(app)[-1].index(label), 23))
     assert feed.commands == [command]
 
 
-async def test_a_caption_has_a_separate_line(feed_of: FeedOf, appearance: Appearance) -> None:
+async def test_a_caption_has_a_separate_line(appearance: Appearance) -> None:
     async with running(feed_of("swap"), appearance, caption=lambda load: f"state {load and load.state}") as (app, _):
         first, second, third, *_, last = lines_of(app)
         assert first.startswith(" loadtop")

@@ -1,7 +1,7 @@
 """The pages over the cockpit, or instead of it: comparison, recordings, experiment, steps of a load, help."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -21,7 +21,7 @@ from loadtop.model import LoadLevel, Profile
 from loadtop.pipeline.feed import TakeProfile
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.recording.library import Recording
-from tests.tui.fake_feed import FakeFeed
+from tests.tui.fake_feed import FakeFeed, feed_of
 from tests.tui.scenes import HEADROOM, Story, compared, moments, sweep_of
 from tests.tui.stage import columns_end_together, lines_of, running, speaking, text_of
 from tui.apps.terminal import PageApp
@@ -145,7 +145,6 @@ def progress() -> Progress:
 async def test_the_table_and_how_far_it_is(
     appearance: Appearance,
     progress: Progress,
-    feed_of: Callable[[str], FakeFeed],
 ) -> None:
     rows = ["variant  req/s", "ten        212"]
 
@@ -187,7 +186,6 @@ def test_nothing_else_changes() -> None:
 
 
 async def test_the_table_is_there_at_once(
-    feed_of: Callable[[str], FakeFeed],
     appearance: Appearance,
 ) -> None:
     sweep = sweep_of("headroom")
@@ -223,9 +221,7 @@ async def test_every_load_has_a_table_of_its_steps(appearance: Appearance) -> No
         assert isinstance(app.screen, CockpitScreen)
 
 
-async def test_a_machine_that_is_only_watched_has_no_steps(
-    feed_of: Callable[[str], FakeFeed], appearance: Appearance
-) -> None:
+async def test_a_machine_that_is_only_watched_has_no_steps(appearance: Appearance) -> None:
     async with running(feed_of("watching"), appearance) as (app, pilot):
         await pilot.press("t")
         assert "Watching only: no load is generated." in lines_of(app)[1]
