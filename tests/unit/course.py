@@ -43,6 +43,12 @@ def generator(*, cpu_s: float = 0.2, delay_s: float = 0.001, **others: Any) -> C
     return sample
 
 
+def served(rps: float, *milliseconds: float, c: int = 20, **changes: Any) -> dict[str, Any]:
+    """A load of ``c`` connections, and the times of its requests."""
+    latencies = Latencies(distribution([round(1000 * each) for each in milliseconds]))
+    return {"rps": rps, "latencies": latencies, "concurrency": c, "in_flight": c, "connections": c, **changes}
+
+
 class Course:
     """Each call is one interval and gives the diagnosis after it. Entries of ``changes`` and ``load`` that can be
     called are given the interval's number, so that counters go on."""

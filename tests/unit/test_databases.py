@@ -46,10 +46,79 @@ def test_only_databases_and_caches_are_services() -> None:
     assert replace(host(), rates=None).services() == ()
 
 
-def test_the_status_of_redis() -> None:
-    assert state_of(CACHE, REDIS) == ServiceState(
-        kind="redis", address="db:6379", port=6379, connected=12, connection_limit=1000, thread_pct=41.25
-    )
+@pytest.mark.parametrize(
+    ("reading", "kind", "state"),
+    [
+        (CACHE, REDIS, {"port": 6379, "connected": 12, "connection_limit": 1000, "thread_pct": 41.25}),
+        (DATABASE, MYSQL, {"port": 3306, "connected": 12, "connection_limit": 151, "running": 4, "lock_waits": 3}),
+        (SESSIONS, POSTGRESQL, {"port": 5432, "connected": 13, "connection_limit": 97, "running": 5, "lock_waits": 3}),
+    ],
+)
+def test_the_status(reading: ServerReading, kind: Kind[Any], state: dict[str, Any]) -> None:
+    assert state_of(reading, kind) == ServiceState(kind=kind.name, address=f"db:{state['port']}", **state)
+
+
+@pytest.mark.parametrize(
+    ("reading", "kind", "expected"),
+    [
+        (CACHE, REDIS, {"commands_s": 50.0, "cpu_pct": 41.25, "clients": 12, "blocked": 3, "slowlog": 7}),
+        (
+            DATABASE,
+            MYSQL,
+            {"queries_s": 120.0, "running": 4, "connected": 12, "lock_waits": 3, "lock_ms_s": 3000.0,
+             "slow_queries_s": 0.5},
+        ),
+        (
+            SESSIONS,
+            POSTGRESQL,
+            {"transactions_s": 250.0, "active": 5, "connected": 13, "idle_in_transaction": 1, "lock_waits": 3,
+             "io_waits": 1},
+        ),
+    ],
+)  # fmt: skip
+def test_metrics(reading: ServerReading, kind: Kind[Any], expected: dict[str, float]) -> None:
+    view = view_of(reading, kind)
+    assert {metric.name.partition(".")[2]: metric.read(view) for metric in kind.metrics} == expected
+    assert {metric.read(host()) for metric in kind.metrics} == {None}
+
+
+@pytest.mark.parametrize(
+    ("reading", "changes", "rates", "full"),
+    [
+        (CACHE, {}, {}, False),
+        (CACHE, {"clients": 949}, {}, False),
+        (CACHE, {"clients": 950}, {}, True),
+        (CACHE, {}, {"cpu": 94.9}, False),
+        (CACHE, {}, {"cpu": 95.0}, True),
+        (CACHE, {}, {"cpu": None}, False),
+        (CACHE, {}, {"rejected": 0.5}, True),
+        (CACHE, {"refuses": True, "clients": None}, {"cpu": None, "rejected": None}, True),
+        (CACHE, {"clients": None}, {}, False),
+        (CACHE, {"max_clients": 0}, {}, False),
+        (DATABASE, {}, {}, False),
+        (DATABASE, {"connected": 143}, {}, False),
+        (DATABASE, {"connected": 144}, {}, True),
+        (DATABASE, {}, {"refused": 0.2}, True),
+        (DATABASE, {"refuses": True, "connected": None}, {"refused": None}, True),
+        (DATABASE, {"connected": None}, {}, False),
+        (DATABASE, {"max_connections": None}, {}, False),
+        (SESSIONS, {}, {}, False),
+        (SESSIONS, {"connected": 92}, {}, False),
+        (SESSIONS, {"connected": 93}, {}, True),  # three of the hundred are not for ordinary users
+        (SESSIONS, {"connected": 93, "reserved": None}, {}, False),
+        (SESSIONS, {"refuses": True, "connected": None}, {}, True),
+        (SESSIONS, {"connected": None}, {}, False),
+        (SESSIONS, {"max_connections": None}, {}, False),
+        (SESSIONS, {"max_connections": 2}, {}, False),
+    ],
+)
+def test_a_full_server(
+    reading: RedisStatus | MysqlStatus | PostgresqlStatus, changes: dict[str, Any], rates: dict[str, Any], full: bool
+) -> None:
+    kinds: dict[ServerReading, Kind[Any]] = {CACHE: REDIS, DATABASE: MYSQL, SESSIONS: POSTGRESQL}
+    changed = replace(reading, **changes)
+    assert state_of(changed, kinds[reading], **rates).is_full is full
+    assert (changed.full == 100.0) is changed.refuses
 
 
 def test_the_busiest_thread_of_several_counts() -> None:
@@ -66,64 +135,12 @@ def test_one_server_that_hides_something_lacks_it() -> None:
     assert (MYSQL.lacks((DATABASE,), sample).reason, POSTGRESQL.lacks((telling,), sample).reason) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("changes", "rates", "full"),
-    [
-        ({}, {}, False),
-        ({"clients": 949}, {}, False),
-        ({"clients": 950}, {}, True),
-        ({}, {"cpu": 94.9}, False),
-        ({}, {"cpu": 95.0}, True),
-        ({}, {"cpu": None}, False),
-        ({}, {"rejected": 0.5}, True),
-        ({"refuses": True, "clients": None}, {"cpu": None, "rejected": None}, True),
-        ({"clients": None}, {}, False),
-        ({"max_clients": 0}, {}, False),
-    ],
-)
-def test_a_full_redis(changes: dict[str, Any], rates: dict[str, float | None], full: bool) -> None:
-    state = state_of(replace(CACHE, **changes), REDIS, **rates)
-    assert state.is_full is full
-
-
 def test_redis_in_words() -> None:
     assert str(REDIS.seen((CACHE,))) == "7.0.15, maxclients 1,000 (db:6379)"
     assert str(REDIS.seen((RedisStatus("db:1"),))) == "-, maxclients - (db:1)"
     assert REDIS.brief([ServerRates(CACHE, RATES["redis"])]) == " redis 50/s"
     assert REDIS.brief([ServerRates(CACHE, {"commands": None})]) == ""
     assert dict(REDIS.settings((CACHE, RedisStatus("b")))) == {"redis db:6379 maxclients": "1000"}
-
-
-def test_metrics_of_redis() -> None:
-    view = view_of(CACHE, REDIS)
-    found = {metric.name.partition(".")[2]: metric.read(view) for metric in REDIS.metrics}
-    assert found == {"commands_s": 50.0, "cpu_pct": 41.25, "clients": 12, "blocked": 3, "slowlog": 7}
-    assert {metric.read(host()) for metric in REDIS.metrics} == {None}
-
-
-def test_the_status_of_mysql() -> None:
-    state = state_of(DATABASE, MYSQL)
-    assert state == ServiceState(
-        kind="mysql", address="db:3306", port=3306, connected=12, connection_limit=151, running=4, lock_waits=3
-    )
-    assert not state.is_full
-
-
-@pytest.mark.parametrize(
-    ("changes", "rates", "full"),
-    [
-        ({"connected": 143}, {}, False),
-        ({"connected": 144}, {}, True),
-        ({}, {"refused": 0.2}, True),
-        ({"refuses": True, "connected": None}, {"refused": None}, True),
-        ({"connected": None}, {}, False),
-        ({"max_connections": None}, {}, False),
-    ],
-)
-def test_a_full_mysql(changes: dict[str, Any], rates: dict[str, float | None], full: bool) -> None:
-    reading = replace(DATABASE, **changes)
-    assert state_of(reading, MYSQL, **rates).is_full is full
-    assert (reading.full == 100.0) is reading.refuses
 
 
 def test_mysql_in_words() -> None:
@@ -135,53 +152,9 @@ def test_mysql_in_words() -> None:
     assert dict(MYSQL.settings((DATABASE, MysqlStatus("b")))) == {"mysql db:3306 max_connections": "151"}
 
 
-def test_metrics_of_mysql() -> None:
-    view = view_of(DATABASE, MYSQL)
-    found = {metric.name.partition(".")[2]: metric.read(view) for metric in MYSQL.metrics}
-    assert found == {
-        "queries_s": 120.0, "running": 4, "connected": 12, "lock_waits": 3, "lock_ms_s": 3000.0, "slow_queries_s": 0.5,
-    }  # fmt: skip
-    assert {metric.read(host()) for metric in MYSQL.metrics} == {None}
-
-
-def test_the_status_of_postgresql() -> None:
-    state = state_of(SESSIONS, POSTGRESQL)
-    assert state == ServiceState(
-        kind="postgresql", address="db:5432", port=5432, connected=13, connection_limit=97, running=5, lock_waits=3
-    )
-    assert not state.is_full
-
-
-@pytest.mark.parametrize(
-    ("changes", "full"),
-    [
-        ({"connected": 92}, False),
-        ({"connected": 93}, True),  # three of the hundred are not for ordinary users
-        ({"connected": 93, "reserved": None}, False),
-        ({"refuses": True, "connected": None}, True),
-        ({"connected": None}, False),
-        ({"max_connections": None}, False),
-        ({"max_connections": 2}, False),
-    ],
-)
-def test_a_full_postgresql(changes: dict[str, Any], full: bool) -> None:
-    reading = replace(SESSIONS, **changes)
-    assert state_of(reading, POSTGRESQL).is_full is full
-    assert (reading.full == 100.0) is reading.refuses
-
-
 def test_postgresql_in_words() -> None:
     assert str(POSTGRESQL.seen((SESSIONS,))) == "15.18, max_connections 100 (db:5432)"
     assert POSTGRESQL.brief([ServerRates(SESSIONS, {})]) == " postgresql 5 active lock waits 3"
     assert POSTGRESQL.brief([ServerRates(replace(SESSIONS, lock_waits=0), {})]) == " postgresql 5 active"
     assert POSTGRESQL.brief([ServerRates(PostgresqlStatus("a"), {})]) == ""
     assert dict(POSTGRESQL.settings((SESSIONS, PostgresqlStatus("b")))) == {"postgresql db:5432 max_connections": "100"}
-
-
-def test_metrics_of_postgresql() -> None:
-    view = view_of(SESSIONS, POSTGRESQL)
-    found = {metric.name.partition(".")[2]: metric.read(view) for metric in POSTGRESQL.metrics}
-    assert found == {
-        "transactions_s": 250.0, "active": 5, "connected": 13, "idle_in_transaction": 1, "lock_waits": 3, "io_waits": 1,
-    }  # fmt: skip
-    assert {metric.read(host()) for metric in POSTGRESQL.metrics} == {None}

@@ -1,6 +1,7 @@
 """Services and file locks that requests wait for, on composed frames: which of them is the limit, and which is not."""
 
 from dataclasses import replace
+from functools import partial
 from math import log
 from typing import Any
 
@@ -18,11 +19,13 @@ from loadtop.rates.records import PeerRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.course import FULL, Course, counted, named
+from tests.unit.course import served as served_by
 from tests.unit.interval import SAMPLE, advice, busy, group, host, measured, of_host, states, value
 from tests.unit.known import known
 
 READINGS = 5  # of the connections in each interval
 DATABASE = "10.0.0.5:3306"
+served = partial(served_by, c=12)
 
 
 def asks(open_questions: float, *, age_ms: int = 20, address: str = DATABASE, depth: int = 1) -> Any:
@@ -35,11 +38,6 @@ def asks(open_questions: float, *, age_ms: int = 20, address: str = DATABASE, de
         return Peers(READINGS * n, (peer,))
 
     return counted(sample)
-
-
-def served(rps: float, *milliseconds: float, c: int = 12, **changes: Any) -> dict[str, Any]:
-    latencies = Latencies(distribution([round(1000 * each) for each in milliseconds]))
-    return {"rps": rps, "latencies": latencies, "concurrency": c, "in_flight": c, "connections": c, **changes}
 
 
 def begin(course: Course, load: dict[str, Any], **settings: Any) -> None:
@@ -190,16 +188,6 @@ def test_locks_of_which_each_has_too_few_leave_waiting(course: Course) -> None:
 def test_a_lock_of_a_php_session_is_reported_by_its_path(course: Course) -> None:
     locks = locked(11, path="/var/lib/php/sessions/sess_1a2b")
     assert "Call session_write_close()" in str(course.go_on(5, load=SERIAL, changes=locks).verdict.advice)
-
-
-def test_a_few_waiting_for_a_file_are_not_a_limit(course: Course) -> None:
-    assert named(course.go_on(5, load=PARALLEL, changes=locked(5))) == "none"
-
-
-def test_idle_workers_waiting_for_apaches_mutex_are_not_a_limit(course: Course) -> None:
-    board = "W" * 3 + "_" * 7
-    load = served(50, *[40.0] * 50, c=3)
-    assert named(course.go_on(5, load=load, board=board, changes=locked(6, kind="posix"))) == "none"
 
 
 SERIAL_MS, SLOW_MS = [20.0 * n for n in range(1, 13)], [240.0] * 50

@@ -83,26 +83,12 @@ def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(cou
     assert all(item.source for item in verdict.evidence)
 
 
-def test_one_interval_over_the_threshold_is_not_a_finding(course: Course) -> None:
-    course.go_on(3)
-    for _ in range(4):
-        assert course.go(**FULL).verdict.bottleneck == "none"
-        assert course.go_on(3).verdict.bottleneck == "none"
-
-
 def test_a_cpu_that_hovers_about_its_threshold_does_not_flap(course: Course) -> None:
     course.go_on(2)
     course.go_on(3, **FULL)
     shares = [92.0, 86.0, 91.0, 84.0, 85.0, 95.0, 88.0] * 3
     verdicts = [course.go(busy=(share, share), running=4).verdict.bottleneck for share in shares]
     assert set(verdicts) == {"cpu"}
-
-
-def test_a_finding_is_dropped_three_intervals_after_its_end(course: Course) -> None:
-    course.go_on(2)
-    course.go_on(3, **FULL)
-    assert course.go_on(2).verdict.bottleneck == "cpu"
-    assert course.go().verdict.bottleneck == "none"
 
 
 def test_a_status_page_that_is_silent_behind_a_full_accept_queue_is_the_pool(course: Course) -> None:

@@ -7,17 +7,10 @@ import pytest
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.forecast import LEAST_INTERVALS
-from loadtop.model import CgroupLimits, Cpu, CpuTimes, Latencies, Network
-from loadtop.model.histogram import distribution
+from loadtop.model import CgroupLimits, Cpu, CpuTimes, Network
 from loadtop.servers.php_fpm.record import FpmPool
-from tests.unit.course import FULL, Course, counted, named
+from tests.unit.course import FULL, Course, counted, named, served
 from tests.unit.known import known
-
-
-def served(rps: float, *milliseconds: float, c: int = 20, **changes: Any) -> dict[str, Any]:
-    latencies = Latencies(distribution([round(1000 * each) for each in milliseconds]))
-    return {"rps": rps, "latencies": latencies, "concurrency": c, "in_flight": c, "connections": c, **changes}
-
 
 BEGINNING = [20.0 * n for n in range(1, 21)]
 """Twenty requests for a lock that each hold for 20 ms: the first finds it free."""

@@ -108,7 +108,8 @@ def test_a_long_one_keeps_the_mean(snapshot: Snapshot, count: int, monkeypatch: 
     monkeypatch.setattr(series, "POINTS", 16)
     found = _series(_moments(snapshot, count, float))
     values = list(found.of(*RPS))
-    assert len(values) == len(found.at) <= 16
+    assert len(values) == len(found.at) == len(found.of(LOAD, "p99_peak")) <= 16
+    assert found.is_whole
     assert values[0] == 0.0
     assert found.at[-1] == count
     # Each point is the mean of the intervals that end after the point before and no later than itself.

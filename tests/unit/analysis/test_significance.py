@@ -1,12 +1,10 @@
 """The test behind a comparison: against published tables, and how often it errs."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from loadtop.analysis.significance import LEVEL, MOST, holm, needed, p_value, sample, two_sided
+from loadtop.analysis.significance import LEVEL, holm, p_value, sample, two_sided
 from tests.unit.known import known
 
 
@@ -63,22 +61,6 @@ def test_real_difference_is_found() -> None:
 def test_constant_series_differ_surely_and_short_ones_never() -> None:
     assert _p(np.full(5, 3.0), np.full(5, 9.0), 1.0) == 0.0
     assert p_value(sample(np.array([1.0, 2.0])), sample(np.array([50.0, 51.0])), 0.0) is None
-
-
-def test_the_need_is_the_smallest_sufficient_number() -> None:
-    draw = np.random.default_rng(4)
-    before, after = (known(sample(draw.normal(mean, 20, 4))) for mean in (100, 160))
-    assert known(p_value(before, after, 10.0)) >= 0.001
-    count = known(needed(before, after, 10.0, 0.001))
-    assert 4 < count < 40
-    for enough, length in ((True, count), (False, count - 1)):
-        longer = [replace(each, count=length, worth=each.worth * length / each.count) for each in (before, after)]
-        found = known(p_value(longer[0], longer[1], 10.0))
-        assert (found < 0.001) == enough
-    assert needed(before, after, 1000.0, 0.001) is None
-    noisy = replace(before, variance=1e9)
-    assert needed(noisy, replace(after, variance=1e9), 10.0, 0.001) is None
-    assert MOST > 3600
 
 
 def test_unmeasured_values_do_not_count() -> None:

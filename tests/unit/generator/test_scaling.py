@@ -52,10 +52,6 @@ def test_after_a_new_worker_it_looks_again_from_the_beginning() -> None:
     assert asked(policy, [1.0, 1.0], start=101.0) == [False] * 4 + [True]
 
 
-def test_a_short_time_proves_nothing() -> None:
-    assert not any(asked(ScalingPolicy(4, lambda: 2.0), [1.0], seconds=WINDOW_S * 0.9))
-
-
 def test_this_machine_has_cores_and_some_are_idle_or_not() -> None:
     assert usable_cores() >= 1
     assert idle_cores() >= 0.0

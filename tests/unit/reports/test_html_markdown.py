@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from loadtop.analysis.totals import series as series_module
-from loadtop.analysis.totals.series import POINTS, SeriesTotals
+from loadtop.analysis.totals.series import SeriesTotals
 from loadtop.analysis.totals.settings import LOAD, Setting, Settings
 from loadtop.analysis.totals.totals import MOST_MARKS, RunResult, Totals
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
@@ -169,18 +169,6 @@ def test_settings_are_those_seen_last(snapshots: list[Snapshot]) -> None:
     assert Setting("web1", "cores", "2") in found
     assert Setting("web1", "MPM", "prefork") in found
     assert Setting("web1", "worker slots", "100") in found
-
-
-def test_a_long_test_is_drawn_in_few_points(snapshots: list[Snapshot]) -> None:
-    series, snapshot = SeriesTotals(), snapshots[2]
-    for number in range(2 * POINTS + 3):
-        series.add(with_frame(snapshot, at=float(number)))
-    data = series.series
-    assert POINTS / 2 < len(data.at) <= POINTS
-    assert data.width == 4
-    assert data.at == sorted(data.at)
-    assert len(data.of(LOAD, "p99_peak")) == len(data.at)
-    assert data.is_whole
 
 
 def test_points_that_become_one_keep_mean_and_peak(snapshots: list[Snapshot], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadtop.analysis.tune.sizing import Sizing, TuneResult, worker_memory
+from loadtop.analysis.tune.sizing import Sizing, TuneResult
 from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
@@ -29,11 +29,6 @@ def test_memory_binds_where_it_swaps(swapping: Sequence[StepResult]) -> None:
     assert found.memory.basis == "pss"
     assert "MaxRequestWorkers   7" in found.configuration
     assert "mpm_prefork_module" in found.configuration
-
-
-def test_a_worker_takes_what_it_has_at_rest_and_what_a_request_adds(swapping: Sequence[StepResult]) -> None:
-    found = known(worker_memory(swapping, swapping[-1].pools[0]))
-    assert found.worker_kb == pytest.approx(8_192 * 41 / 40 + 12_288, rel=0.001)
 
 
 def test_without_pss_the_basis_is_rss(swapping: Sequence[StepResult]) -> None:
@@ -79,13 +74,6 @@ def test_a_full_pool_is_raised(
     assert found.memory is not None
     assert bounds["memory"] == int(0.9 * found.memory.room_kb / found.memory.worker_kb)
     assert "tune again to confirm" in report(TuneResult.of(results))
-
-
-def test_memory_that_another_pool_takes_is_not_there_for_workers(a_result: Result, a_pool: APool) -> None:
-    fpm = a_pool(1, kind="fpm", name="www", started=4, rss_kb=500_000, shared_kb=None)
-    results = [a_result(n, 10.0, pools=(a_pool(n), fpm), room_kb=2_000_000.0) for n in (1, 2, 4)]
-    found = known(worker_memory(results, a_pool(4)))
-    assert found.room_kb == 1_500_000.0
 
 
 def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> None:
