@@ -151,11 +151,7 @@ ROOT = Path(__file__).parents[2]
         ("tune", ["no URL given"]),
         *(
             (f"tune {words} URL", [f"{words.split()[0]} does not work with tune"])
-            for words in ("-n 1", "--rate 1", "-w", "--ab")
-        ),
-        *(
-            (f"tune {words} URL", [f"{words.split()[0]} does not work with tune"])
-            for words in ("--steps 1", "--warmup 3", "-g x")
+            for words in ("-n 1", "--rate 1", "-w", "--ab", "--steps 1", "--warmup 3", "-g x")
         ),
         ("tune --from 9 -c 8 URL", ["--from 9 is above -c 8"]),
         ("tune --finer -1 URL", ["--finer must be a whole number of 0 or more, got '-1'"]),

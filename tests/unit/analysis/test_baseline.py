@@ -8,24 +8,20 @@ import pytest
 from loadtop.analysis.baseline import Baseline
 from loadtop.analysis.fail_if import Condition, ConditionError, RuleOutcome, Watchdog
 from loadtop.analysis.totals.totals import RunResult
-from loadtop.pipeline.snapshot import Snapshot
 from loadtop.reports.junit import junit
 from loadtop.reports.rules import as_json, sentence, table
 from tests.junit import cases_of
 from tests.unit.recording.made import added_up, moments, under_load
 
 
-def run(snapshots: list[Snapshot], *, slower: float = 1.0, url: str = "http://web1/") -> RunResult:
+def run(count: int = 45, *, slower: float = 1.0, url: str = "http://web1/") -> RunResult:
     """The result of a test that serves 100 requests/s, or fewer by that factor."""
-    speeds = [(100.0 + i % 3) / slower for i in range(len(snapshots))]
-    found = added_up((under_load(each, float(i), speeds[i], concurrency=10) for i, each in enumerate(snapshots)), url)
+    found = added_up(
+        (under_load(each, float(i), (100.0 + i % 3) / slower, concurrency=10) for i, each in enumerate(moments(count))),
+        url,
+    )
     served = {**found.summary["load"], "rps": 100.0 / slower}
     return replace(found, summary={**found.summary, "load": served})
-
-
-@pytest.fixture(scope="module")
-def snapshots() -> list[Snapshot]:
-    return moments(45)
 
 
 def outcome(rule: str, before: RunResult, after: RunResult) -> RuleOutcome:
@@ -35,34 +31,34 @@ def outcome(rule: str, before: RunResult, after: RunResult) -> RuleOutcome:
     return found
 
 
-def test_a_rule_holds_where_the_difference_is_beyond_its_limit_and_significant(snapshots: list[Snapshot]) -> None:
-    found = outcome("rps<baseline-5%", run(snapshots), run(snapshots, slower=1.25))
+def test_a_rule_holds_where_the_difference_is_beyond_its_limit_and_significant() -> None:
+    found = outcome("rps<baseline-5%", run(), run(slower=1.25))
     assert found.broken
     assert sentence(found) == "80 /s, baseline 100 /s (-20.0 %); significant (p < 0.001)"
 
 
 @pytest.mark.parametrize("slower", [1.0, 0.8, 1.04])
-def test_it_does_not_hold_where_the_test_is_as_good(snapshots: list[Snapshot], slower: float) -> None:
-    assert not outcome("rps<baseline-5%", run(snapshots), run(snapshots, slower=slower)).broken
+def test_it_does_not_hold_where_the_test_is_as_good(slower: float) -> None:
+    assert not outcome("rps<baseline-5%", run(), run(slower=slower)).broken
 
 
-def test_a_difference_within_the_limit_does_not_hold(snapshots: list[Snapshot]) -> None:
-    found = outcome("rps<baseline-30%", run(snapshots), run(snapshots, slower=1.25))
+def test_a_difference_within_the_limit_does_not_hold() -> None:
+    found = outcome("rps<baseline-30%", run(), run(slower=1.25))
     assert not found.broken
     assert sentence(found) == "80 /s, baseline 100 /s (-20.0 %)"
 
 
-def test_a_difference_that_may_be_chance_does_not_hold(snapshots: list[Snapshot]) -> None:
-    after = run(snapshots, slower=1.25)
+def test_a_difference_that_may_be_chance_does_not_hold() -> None:
+    after = run(slower=1.25)
     values = after.series.values["load"]["rps"]
     values[:] = [10.0 if i % 2 else 150.0 for i in range(len(values))]
-    found = outcome("rps<baseline-5%", run(snapshots), after)
+    found = outcome("rps<baseline-5%", run(), after)
     assert not found.broken
     assert "not significant: it may be chance (p = " in sentence(found)
 
 
-def test_too_few_intervals_tell_nothing(snapshots: list[Snapshot]) -> None:
-    before, after = run(snapshots[:3]), run(snapshots[:3], slower=2)
+def test_too_few_intervals_tell_nothing() -> None:
+    before, after = run(3), run(3, slower=2)
     found = outcome("rps<baseline-5%", before, after)
     assert not found.broken
     assert sentence(found).endswith("chance: each test needs 3 whole intervals under load")
@@ -70,9 +66,9 @@ def test_too_few_intervals_tell_nothing(snapshots: list[Snapshot]) -> None:
     assert (case.result, case.message) == ("Skipped", sentence(found))
 
 
-def test_every_report_names_the_compared_runs(snapshots: list[Snapshot]) -> None:
-    after = run(snapshots, slower=1.25)
-    found = outcome("rps<baseline-5/s", run(snapshots), after)
+def test_every_report_names_the_compared_runs() -> None:
+    after = run(slower=1.25)
+    found = outcome("rps<baseline-5/s", run(), after)
     (case,) = cases_of(junit(after.summary, [found], "A report."))
     assert (case.result, case.message) == ("Failure", f"rps<baseline-5/s: {sentence(found)}")
     (rule,) = as_json([found])
@@ -84,15 +80,15 @@ def test_every_report_names_the_compared_runs(snapshots: list[Snapshot]) -> None
     assert table([found]).rows == [("rps<baseline-5/s", "failed", sentence(found))]
 
 
-def test_machines_are_compared_by_name(snapshots: list[Snapshot]) -> None:
-    result = run(snapshots)
+def test_machines_are_compared_by_name() -> None:
+    result = run()
     found = outcome("cpu.idle<baseline-5%", result, result)
     assert found.compared.keys() == set(result.roles)
     assert not found.broken
 
 
-def test_values_missing_from_the_baseline_are_reported(snapshots: list[Snapshot]) -> None:
-    baseline = Baseline(Path("main.loadtop"), run(snapshots))
+def test_values_missing_from_the_baseline_are_reported() -> None:
+    baseline = Baseline(Path("main.loadtop"), run())
     hosts = ", ".join(baseline.result.roles)
     said = {rule: baseline.missing(Condition.parse(rule)) for rule in (
         "rps<baseline", "other.cpu.idle<baseline-5%", "redis.clients>baseline", "load1>baseline+1",
@@ -105,8 +101,8 @@ def test_values_missing_from_the_baseline_are_reported(snapshots: list[Snapshot]
     ]
 
 
-def test_another_url_and_another_load_are_named(snapshots: list[Snapshot]) -> None:
-    baseline, other = Baseline(Path("main.loadtop"), run(snapshots)), run(snapshots, url="http://web1/other")
+def test_another_url_and_another_load_are_named() -> None:
+    baseline, other = Baseline(Path("main.loadtop"), run()), run(url="http://web1/other")
     assert list(baseline.differences(baseline.result)) == []
     other.series.loads = {1: "c=20"}
     assert list(baseline.differences(other)) == [

@@ -1,7 +1,9 @@
 """Frames that change as real ones do, and a way to record them."""
 
 import random
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
@@ -258,3 +260,9 @@ def record(
         recorder.flush()
     recorder.close(totals)
     return recorder
+
+
+def alter(path: Path, statement: str, *values: object) -> None:
+    """Change a recording, or any other database, with a statement of SQL."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement, values)

@@ -1,13 +1,11 @@
 """What verbs say that are asked for something of a recording which it has not, or which contradicts itself."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from loadtop.cli import main
-from tests.unit.recording.made import moments, record, with_frame
+from tests.unit.recording.made import alter, moments, record, with_frame
 
 
 @pytest.mark.parametrize(
@@ -50,9 +48,7 @@ def test_without_a_load_ab_has_nothing_to_say(tmp_path: Path, capsys: pytest.Cap
 def test_a_recording_of_which_nothing_can_be_read_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "damaged.loadtop"
     record(path, moments(3))
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("UPDATE block SET crc = crc + 1")
-        database.commit()
+    alter(path, "UPDATE block SET crc = crc + 1")
     film = str(tmp_path / "film.cast")
     for words in (
         ["report", str(path)],

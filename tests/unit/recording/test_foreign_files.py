@@ -20,7 +20,7 @@ from loadtop.recording.container import SessionError, checksum, connect_reader
 from loadtop.recording.library import recordings
 from loadtop.recording.reader import MAX_NOTES, Session, program
 from loadtop.recording.state import signature
-from tests.unit.recording.made import moments, record
+from tests.unit.recording.made import alter, moments, record
 
 MEMORY_KB = 50_000
 CPU_S = 1.0
@@ -35,12 +35,6 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def alter(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        for statement in statements:
-            database.execute(statement)
-
-
 def set_meta(path: Path, **changes: object) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         (text,) = database.execute("SELECT meta FROM session").fetchone()
@@ -50,7 +44,8 @@ def set_meta(path: Path, **changes: object) -> None:
 
 def put_frames(path: Path, *messages: bytes) -> None:
     """Replace all frames by these, with right checksums."""
-    alter(path, "DELETE FROM block", "DELETE FROM totals")
+    alter(path, "DELETE FROM block")
+    alter(path, "DELETE FROM totals")
     with closing(sqlite3.connect(path)) as database, database:
         for number, message in enumerate(messages, start=1):
             data = zstandard.compress(message)
@@ -62,9 +57,8 @@ def put_totals(path: Path, content: bytes) -> None:
     """As the user's own, which are looked into."""
     data = zstandard.compress(content)
     row = (20, f"{program()} {signature(program(), 20, data)}")
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("DELETE FROM totals")
-        database.execute("INSERT INTO totals VALUES (?, ?, ?, ?)", (*row, checksum(*row, data=data), data))
+    alter(path, "DELETE FROM totals")
+    alter(path, "INSERT INTO totals VALUES (?, ?, ?, ?)", *row, checksum(*row, data=data), data)
 
 
 def report(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -94,7 +88,8 @@ def test_a_file_with_other_tables_is_not_a_recording(path: Path, statement: str)
 
 def test_a_table_that_is_a_view_is_not_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS number, x AS at FROM n"
-    alter(path, "DROP TABLE frame", f"CREATE VIEW frame AS {endless}")
+    alter(path, "DROP TABLE frame")
+    alter(path, f"CREATE VIEW frame AS {endless}")
     code, said = report(path, capsys)
     assert code == 4
     assert len(said.splitlines()) == 1
@@ -221,10 +216,8 @@ def test_no_text_of_a_file_reaches_the_terminal(path: Path, capsys: pytest.Captu
     record(path, moments(2))  # a replay takes as long as the test took
     set_meta(path, title=TITLE, url=f"http://web1/{TITLE}", version=TITLE, command_line=[TITLE])
     text = json.dumps([TITLE, TITLE, 0.0, True])
-    with closing(sqlite3.connect(path)) as database, database:
-        crc = checksum(1, "verdict", 1.0, text)
-        database.execute("DELETE FROM event")
-        database.execute("INSERT INTO event VALUES (1, 'verdict', 1.0, ?, ?)", (crc, text))
+    alter(path, "DELETE FROM event")
+    alter(path, "INSERT INTO event VALUES (1, 'verdict', 1.0, ?, ?)", checksum(1, "verdict", 1.0, text), text)
     for words in (["sessions", "list"], ["report", str(path)], ["replay", "--headless", str(path)]):
         assert main(words) == 0
     said = capsys.readouterr()

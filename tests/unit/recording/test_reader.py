@@ -22,7 +22,7 @@ from loadtop.recording import codec
 from loadtop.recording.container import SessionError, checksum
 from loadtop.recording.reader import Session
 from loadtop.recording.recorder import Recorder
-from tests.unit.recording.made import META, moments, record, with_frame
+from tests.unit.recording.made import META, alter, moments, record, with_frame
 
 COUNT = 300
 
@@ -258,11 +258,6 @@ def test_a_missing_block_is_reported(copy: Path) -> None:
     with Session(copy) as session:
         assert list(session.frames()) == frames()[128:]
         assert session.damage == ["intervals 1 to 128 left out: it is missing"]
-
-
-def alter(path: Path, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(statement, values)
 
 
 def put_block(

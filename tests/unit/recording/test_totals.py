@@ -25,7 +25,7 @@ from loadtop.reports.ab import ab_report
 from loadtop.reports.html import html
 from loadtop.reports.tables import markdown
 from tests.lab.keeping import SUFFIX, kept_frames
-from tests.unit.recording.made import META, added_up, moments, record, with_frame
+from tests.unit.recording.made import META, added_up, alter, moments, record, with_frame
 
 LAB = sorted((Path(__file__).parents[2] / "fixtures" / "lab").glob(f"*{SUFFIX}"))
 
@@ -82,11 +82,6 @@ def recording(original: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(original, tmp_path))
 
 
-def alter(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(statement)
-
-
 def test_without_damage_they_are_taken(original: Path, said: tuple[Any, ...]) -> None:
     with Session(original) as session:
         assert told(result_of(session)) == said
@@ -127,9 +122,8 @@ def test_without_totals_that_are_whole_the_frames_are_read(
 def test_totals_that_are_none_are_left_aside(recording: Path, said: tuple[Any, ...], content: bytes) -> None:
     data = zstandard.compress(content)
     maker = f"{program()} {signature(program(), FEW, data)}"
-    with closing(sqlite3.connect(recording)) as connection, connection:
-        row = (data, maker, checksum(FEW, maker, data=data))
-        connection.execute("UPDATE totals SET data = ?, program = ?, crc = ?", row)
+    row = (data, maker, checksum(FEW, maker, data=data))
+    alter(recording, "UPDATE totals SET data = ?, program = ?, crc = ?", *row)
     with Session(recording) as session:
         assert result_of(session).as_data() == said[0], "of which reports are made"
 
