@@ -6,43 +6,23 @@ may be counted twice, memory of a response is bounded, and both ways must come t
 
 from asyncio import Transport
 from collections.abc import Iterator
-from typing import Any
 
 from loadtop.generator.connection import CONNECTING, IDLE, Connection
 from loadtop.generator.exchange import MAX_HEAD, Exchange, Head, ResponseParser
 from loadtop.generator.plan import Plan, Step, Target, request_bytes
-from loadtop.generator.results import FailureKind, Results
+from loadtop.generator.results import FailureKind
 from loadtop.i18n import Message
+from tests.unit.generator.conftest import FakeTransport, Recorder
 
 Outcome = list[tuple[str, int, int]]
 """What became of the first request: answered with a status and a body of some length, or failed in some way."""
 
 
-class FakeTransport(Transport):
-    """A transport that goes nowhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gone = False
-
-    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
-        assert data
-
-    def close(self) -> None:
-        self.gone = True
-
-    abort = close
-
-
-class Recorder(Results):
-    """Results and request source of a connection: hears what becomes of its requests, and has none left to send."""
+class Checked(Recorder):
+    """Hears what becomes of the only request of a connection, and checks what it is told."""
 
     def __init__(self, exchange: Exchange) -> None:
-        plan = Plan((exchange.target,), (Step(concurrency=1),))
-        super().__init__(plan, (exchange,), first_connected=lambda: None, gave_up=lambda _: None)
-        self.left = 0
-        self.fast_path = self.fast_path_possible = True
-        self.notify_connected = False
+        super().__init__(exchange)
         self.outcome: Outcome = []
         self.rests = 0
 
@@ -104,7 +84,7 @@ def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keepalive: bo
     target = Target.parse("http://server/", method=method)
     plan = Plan((target,), (Step(concurrency=1),), keepalive=keepalive)
     exchange = Exchange(target, request_bytes(target, plan))
-    recorder, transport = Recorder(exchange), FakeTransport()
+    recorder, transport = Checked(exchange), FakeTransport()
     connection = Connection(recorder, recorder, exchange, recorder.closed, keepalive=keepalive)
     connection.state = CONNECTING
     connection.started = connection.connect_started = 1
@@ -112,7 +92,7 @@ def _feed(pieces: "Iterator[bytes] | list[bytes]", method: str, *, keepalive: bo
     connection.send(3)
     for piece in pieces:
         connection.data_received(piece)
-        if transport.gone:
+        if transport.closed or transport.aborted:
             break
     connection.connection_lost(None)
     assert len(recorder.outcome) <= 1, f"counted twice: {recorder.outcome}"

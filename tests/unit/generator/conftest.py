@@ -24,6 +24,7 @@ class FakeTransport(Transport):
         self.aborted = False
 
     def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
+        assert data
         self.written.append(data)
 
     def close(self) -> None:
