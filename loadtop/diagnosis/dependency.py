@@ -255,7 +255,7 @@ DEPENDENCY = Verdict(
     role=Role.DATABASE,
     titles={
         "dependency.waiting_pct": "requests waiting",
-        "dependency.ms": "time per request",
+        "dependency.ms": "wait per request",
         "dependency.blocked": "sessions blocked by one session",
     },
 )

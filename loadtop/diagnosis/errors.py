@@ -39,7 +39,10 @@ def _assess(measured: Measured) -> Assessment | None:
     if most:
         kind = "load.failed_pct" if broken >= wrong else "load.non_2xx_pct"
         evidence = [Row(kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests")]
-        advice = Message("Fix the errors first: most responses are errors, so the figures describe failures.")
+        advice = Message(
+            "Fix this first: most requests failed or got a status other than 2xx, so the figures do not describe "
+            "normal responses."
+        )
     else:
         classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
         shares = {each: rates.broken.get(each, 0.0) for each in classes}

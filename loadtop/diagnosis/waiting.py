@@ -78,9 +78,9 @@ class Waiting:
         if every and not most:
             percent, part, low_ms, factor = EVERY_WAITING_PCT, "min", alone / 1000, EVERY_SLOWER
         evidence = [
-            Row("load.waiting_pct", share, percent, "%", "Little's law: 1 - R0/R"),
-            Row(f"load.{part}_ms", low_ms, factor * least_ms, "ms", f"loadtop: {factor} times R0, the least"),
-            Row("load.in_flight", in_flight, round(served), "requests", "Little's law: X*R in flight, X*R0 served"),
+            Row("load.waiting_pct", share, percent, "%", "Little's law: 1 - shortest / mean time"),
+            Row(f"load.{part}_ms", low_ms, factor * least_ms, "ms", f"loadtop: {factor} times shortest time seen"),
+            Row("load.in_flight", in_flight, round(served), "requests", "Little's law: requests being served"),
         ]
         if flat is not None:
             here, fewer, best = flat

@@ -29,7 +29,8 @@ def connect_error(error: BaseException, origin: Origin, via: str = "", bind: str
             )
         case ssl.SSLError():
             return Message(
-                "TLS handshake with {server} failed ({reason}): is this an https port? -f and -Z set the protocol",
+                "TLS handshake with {server} failed ({reason}): is this an https port? -f sets the TLS version, -Z the "
+                "cipher suites",
                 server=origin.address,
                 reason=(error.reason or str(error)).replace("_", " ").lower(),
             )

@@ -46,11 +46,11 @@ def mostly_wrong(proof: Proof) -> bool:
 CASES = [
     Case(
         name="two places, else 503", expected="errors", build=page("places.php"), concurrency=12, proven=mostly_wrong,
-        evidence="load.", advice="Fix the errors first", gain=None,
+        evidence="load.", advice="Fix this first: most requests failed", gain=None,
     ),
     Case(
         name="a page that is not there", expected="errors", build=page("missing.html"), concurrency=8,
-        proven=mostly_wrong, evidence="load.non_2xx_pct", advice="Fix the errors first", gain=None,
+        proven=mostly_wrong, evidence="load.non_2xx_pct", advice="Fix this first: most requests failed", gain=None,
     ),
 ]  # fmt: skip
 

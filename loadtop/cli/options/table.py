@@ -261,8 +261,8 @@ class Options:
 
     ab: bool = AB_REPORTS.option("--ab", "", "print ab's report instead of loadtop's",
         commands=("run", "watch", "demo", "report"), conflict="report")
-    no_percentiles: bool = AB_REPORTS.option("-d", "", "like --ab, without percentiles")
-    no_spread: bool = AB_REPORTS.option("-S", "", "like --ab, without medians and deviations")
+    no_percentiles: bool = AB_REPORTS.option("-d", "", "leave out the percentiles (with --ab)")
+    no_spread: bool = AB_REPORTS.option("-S", "", "leave out medians and deviations (with --ab)")
     percentiles_csv: Path | None = AB_REPORTS.option("-e --percentiles-csv", "FILE", "write the percentiles as CSV",
         output_file, refused={"watch": TIMES})
     gnuplot: Path | None = AB_REPORTS.option("-g --gnuplot", "FILE", "write the times of each request", output_file,
@@ -304,7 +304,7 @@ class Options:
     running: str | None = OPTIONS.option("--session", "FILE",
         "mark the test that records to FILE (default: the newest)", commands=("mark",))
     older_than: str | None = OPTIONS.option("--older-than", "AGE",
-        "remove recordings that ended before this time: 30d, 12h, 2w ago", commands=("sessions prune",))
+        "remove recordings that ended longer ago than AGE: 30d, 12h or 2w", commands=("sessions prune",))
     keep: int | None = OPTIONS.option("--keep", "N", "keep the newest N", COUNT, commands=("sessions prune",))
     dry_run: bool = OPTIONS.option("--dry-run", "", "only show what would be removed", commands=("sessions prune",))
     part: str | None  # the command of ``loadtop sessions``
