@@ -1,14 +1,12 @@
 """Pages of mod_status, what they tell, and what is said of pages that are none."""
 
-from collections.abc import Callable
-
 import pytest
 
 from collectors.apache import collector as apache
 from collectors.errors import AbsentError, ParseError
 from collectors.machine import Page
+from tests.unit.collectors.texts import status
 
-Status = Callable[[str], str]
 URL = "http://web1/server-status?auto"
 
 
@@ -33,9 +31,7 @@ NONE = (None,) * 6
         ("2.4.71-event-not-extended.txt", ("event", 8, None, 0), (1, 0, 0, 0, 0, 0)),
     ],
 )
-def test_versions(
-    status: Status, name: str, expected: tuple[object, ...], asynchronous: tuple[int | None, ...]
-) -> None:
+def test_versions(name: str, expected: tuple[object, ...], asynchronous: tuple[int | None, ...]) -> None:
     """The MPM, slots, accesses and kept-alive connections; of event its processes and connections."""
     found = apache.parse(status(name))
     assert (found.mpm, len(found.scoreboard), found.accesses, found.scoreboard.count("K")) == expected
@@ -44,7 +40,7 @@ def test_versions(
 
 
 @pytest.mark.parametrize("name", ["2.4.62-prefork.txt", "2.4.71-prefork.txt", "2.4.71-worker.txt"])
-def test_the_letters_are_what_the_server_itself_counts(status: Status, name: str) -> None:
+def test_the_letters_are_what_the_server_itself_counts(name: str) -> None:
     """While nothing restarts, BusyWorkers and IdleWorkers are those of the letters, which hold in a restart too."""
     text = status(name)
     board = apache.parse(text).scoreboard
@@ -52,29 +48,29 @@ def test_the_letters_are_what_the_server_itself_counts(status: Status, name: str
     assert f"\nIdleWorkers: {board.count('_')}\n" in text
 
 
-def test_every_letter_is_known(status: Status) -> None:
+def test_every_letter_is_known() -> None:
     board = apache.parse(status("2.4.57-worker-graceful.txt")).scoreboard
     assert board.count("G") == 20
     assert set("SLCDI") <= set(board)
 
 
-def test_an_unknown_letter_is_an_error(status: Status) -> None:
+def test_an_unknown_letter_is_an_error() -> None:
     with pytest.raises(ParseError, match="unknown letters in the scoreboard"):
         apache.parse(status("2.4.71-event.txt").replace("Scoreboard: _", "Scoreboard: x"))
 
 
-def test_a_truncated_scoreboard_is_not_a_smaller_server(status: Status) -> None:
+def test_a_truncated_scoreboard_is_not_a_smaller_server() -> None:
     with pytest.raises(ParseError, match="cut off"):
         apache.parse(status("2.4.71-prefork.txt")[:-5])
 
 
-def test_the_page_for_people_is_recognised(status: Status) -> None:
+def test_the_page_for_people_is_recognised() -> None:
     with pytest.raises(AbsentError, match="an HTML page") as raised:
         apache.parse_page(page(status("2.4.62-prefork.html")))
     assert "SetHandler server-status" in str(raised.value.fix)
 
 
-def test_a_page_without_counters_names_the_missing_ones(status: Status) -> None:
+def test_a_page_without_counters_names_the_missing_ones() -> None:
     assert "ExtendedStatus On" in str(
         apache.ApacheCollector.lacks(apache.parse_page(page(status("2.4.71-event-not-extended.txt"))))
     )

@@ -1,7 +1,6 @@
 """Control groups of version 1 and 2: where a process is, and the tightest limit above it."""
 
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from collectors.linux.machine import SLOW_EVERY, LinuxMachine
 from collectors.machine import Reading
 from collectors.servers import KINDS
 from loadtop.model import CgroupLimits, HostSample, Pressure, State
+from tests.unit.collectors.texts import machine_of_texts, stat_text
 from tests.unit.known import known
 
 V2 = (Mount("/sys/fs/cgroup", "/", frozenset({""})),)
@@ -162,7 +162,7 @@ def test_a_limit_that_is_none(text: str) -> None:
     assert limits({"/sys/fs/cgroup/web/cpu.max": text}, "0::/web\n", V2).cpu_quota_us is None
 
 
-async def test_in_a_machine(machine_of_texts: Any, stat_text: Any) -> None:
+async def test_in_a_machine() -> None:
     transport = machine_of_texts("6.18")
     machine = LinuxMachine(transport, KINDS)
     assert reason(await machine.sample()) == "no web server found"

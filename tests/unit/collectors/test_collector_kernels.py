@@ -1,7 +1,5 @@
 """What each kernel from 2.6.32 to 6.18 prints, as the parsers understand it."""
 
-from collections.abc import Callable
-
 import pytest
 
 from collectors.errors import ParseError
@@ -9,11 +7,10 @@ from collectors.linux import cpu, devices, memory, processes, sockets
 from collectors.machine import Endpoint, ProcessStat
 from collectors.servers import KINDS
 from loadtop.model import CpuTimes
+from tests.unit.collectors.texts import proc, stat_text
 
-Proc = Callable[[str, str], str]
 
-
-def test_every_kernel_is_understood(proc: Proc, kernel: str) -> None:
+def test_every_kernel_is_understood(kernel: str) -> None:
     assert cpu.parse(proc(kernel, "stat")).cores
     assert cpu.parse_load(proc(kernel, "loadavg"), proc(kernel, "stat")).context_switches
     assert memory.parse(proc(kernel, "meminfo")).total_kb
@@ -25,12 +22,12 @@ def test_every_kernel_is_understood(proc: Proc, kernel: str) -> None:
     assert processes.parse_stat(proc(kernel, "httpd-stat")).name in ("httpd", "apache2")
 
 
-def test_columns_that_a_kernel_does_not_print_are_not_zero(proc: Proc) -> None:
+def test_columns_that_a_kernel_does_not_print_are_not_zero() -> None:
     oldest = cpu.parse(proc("2.6.32", "stat")).total
     assert oldest == CpuTimes(84213, 512, 20411, 9120034, 7731, 12, 988, 0, 0, None)
 
 
-def test_running_tasks_come_from_stat_and_else_from_loadavg(proc: Proc) -> None:
+def test_running_tasks_come_from_stat_and_else_from_loadavg() -> None:
     """Without the one that reads."""
     assert cpu.parse_load(proc("4.18", "loadavg")).running == 8
     assert cpu.parse_load("0.1 0.2 0.3 5/100 77\n", proc("4.18", "stat")).running == 8
@@ -46,13 +43,13 @@ def test_running_tasks_come_from_stat_and_else_from_loadavg(proc: Proc) -> None:
         ("5.10", (260, 210, 7, 15, 4455, 0)),
     ],
 )
-def test_reclaim_is_added_over_zones(proc: Proc, version: str, expected: tuple[int | None, ...]) -> None:
+def test_reclaim_is_added_over_zones(version: str, expected: tuple[int | None, ...]) -> None:
     found = memory.parse_paging(proc(version, "vmstat"), 4)
     reclaim = (found.direct_scanned_pages, found.direct_reclaimed_pages, found.allocation_stalls)
     assert (*reclaim, found.refaults_anon_pages, found.refaults_file_pages, found.oom_kills) == expected
 
 
-def test_pressure_before_and_after_full_of_cpu(proc: Proc) -> None:
+def test_pressure_before_and_after_full_of_cpu() -> None:
     old, new = (
         memory.parse_pressure(*(proc(version, f"pressure/{name}") for name in ("cpu", "memory", "io")))
         for version in ("5.10", "6.18")
@@ -72,9 +69,7 @@ def test_pressure_before_and_after_full_of_cpu(proc: Proc) -> None:
     ],
 )
 @pytest.mark.parametrize("listed", [True, False])
-def test_whole_disks_and_which_carry_swap(
-    proc: Proc, version: str, names: list[str], swap: list[str], listed: bool
-) -> None:
+def test_whole_disks_and_which_carry_swap(version: str, names: list[str], swap: list[str], listed: bool) -> None:
     blocks = None
     if listed:
         others = ["ram0", "loop0", "loop1", "loop2", "loop3", "loop4", "loop5", "loop6", "loop7", "sr0", "zram0"]
@@ -95,13 +90,13 @@ def test_partitions_of_very_old_kernels_have_four_counters() -> None:
     assert devices.parse_disks("3 0 hda 1 0 2 1 1 0 2 1 0 1 1\n3 1 hda1 1 2 3 4\n")[0].name == "hda"
 
 
-def test_tcp_counters_by_name(proc: Proc) -> None:
+def test_tcp_counters_by_name() -> None:
     found = sockets.parse_tcp(*(proc("4.18", f"net/{name}") for name in ("netstat", "snmp", "sockstat", "sockstat6")))
     assert (found.listen_overflows, found.listen_drops, found.retransmits, found.established) == (812, 815, 4404, 421)
     assert (found.time_wait, found.in_use, found.passive_opens, found.active_opens) == (9120, 431, 912999, 93200)
 
 
-def test_listening_sockets_come_first_and_a_cut_row_is_left_out(proc: Proc) -> None:
+def test_listening_sockets_come_first_and_a_cut_row_is_left_out() -> None:
     found = sockets.parse_table(proc("6.18", "net/tcp"))
     assert [(socket.address, socket.port) for socket in found[:2]] == [("0.0.0.0", 2024), ("127.0.0.1", 34973)]  # noqa: S104
     assert len(found) == 3
@@ -121,19 +116,19 @@ def test_connections_to_others_and_from_them() -> None:
     assert not sockets.has_connections(table, (80,))
 
 
-def test_a_process(proc: Proc) -> None:
+def test_a_process() -> None:
     found = processes.parse_stat(proc("2.6.32", "httpd-stat"))
     assert found == ProcessStat(2201, "httpd", "D", 2190, 1, 355, 9012345, 5120)
     assert processes.parse_stat(proc("3.10", "httpd-stat")).threads == 27
 
 
-def test_proportional_memory(proc: Proc) -> None:
+def test_proportional_memory() -> None:
     assert processes.parse_pss(proc("4.18", "httpd-smaps_rollup")) == 20123
     assert processes.parse_pss(proc("6.18", "httpd-smaps_rollup")) == 413
 
 
 @pytest.mark.parametrize("name", ["a b", "(sd-pam)", "x) R 1 1", "new\nline", "", "ü" * 7, "\x1b[31m"])
-def test_names_of_processes(stat_text: Callable[..., str], name: str) -> None:
+def test_names_of_processes(name: str) -> None:
     assert processes.parse_stat(stat_text(77, name, ticks=5)).name == name
 
 

@@ -1,6 +1,5 @@
 """Generated machines, printed as a kernel prints them, are read back as they were made up."""
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 
 from hypothesis import given
@@ -11,6 +10,7 @@ from collectors.linux import cpu, devices, memory, processes, sockets
 from collectors.machine import ProcessStat
 from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Memory, Network, Pressure, Swap
 from loadtop.servers.apache.record import ApacheStatus
+from tests.unit.collectors.texts import stat_text
 
 counts = st.integers(0, 2**63 - 1)
 small = st.integers(0, 2**31 - 1)
@@ -134,9 +134,7 @@ def test_table_of_sockets(made: dict[int, int], connections: int) -> None:
 
 
 @given(st.text(max_size=15), st.integers(1, 2**22), st.sampled_from("RSDTtZXIPW"), small, small, counts)
-def test_stat_of_a_process(
-    stat_text: Callable[..., str], name: str, pid: int, state: str, ticks: int, threads: int, started: int
-) -> None:
+def test_stat_of_a_process(name: str, pid: int, state: str, ticks: int, threads: int, started: int) -> None:
     found = processes.parse_stat(
         stat_text(pid, name, state=state, ticks=ticks, threads=threads, started=started, pages=9)
     )

@@ -1,7 +1,5 @@
 """The memory of a container is what its control group may use, whatever /proc/meminfo says."""
 
-from typing import Any
-
 import pytest
 
 from collectors.linux.cgroup import UNLIMITED_BYTES
@@ -10,6 +8,7 @@ from collectors.linux.namespaces import same_network
 from collectors.machine import Missing
 from collectors.servers import KINDS
 from loadtop.model import HostSample, Memory, Swap
+from tests.unit.collectors.texts import TextTransport
 from tests.unit.known import known
 
 MB = 1 << 20
@@ -40,15 +39,13 @@ V1 = {
 QUOTA = {"/sys/fs/cgroup/cpu.max": "30000 100000\n", "/sys/fs/cgroup/cpu.stat": "nr_periods 9\nnr_throttled 4\n"}
 
 
-async def first(texts: Any, files: dict[str, str]) -> HostSample:
-    return await LinuxMachine(texts({"/proc/meminfo": MEMINFO, **files}), KINDS).sample()
+async def first(files: dict[str, str]) -> HostSample:
+    return await LinuxMachine(TextTransport({"/proc/meminfo": MEMINFO, **files}), KINDS).sample()
 
 
 @pytest.mark.parametrize("files", [V1, V2], ids=["v1", "v2"])
-async def test_the_limit_is_the_memory_of_the_machine_from_the_first_sample_on(
-    texts: Any, files: dict[str, str]
-) -> None:
-    sample = await first(texts, files)
+async def test_the_limit_is_the_memory_of_the_machine_from_the_first_sample_on(files: dict[str, str]) -> None:
+    sample = await first(files)
     assert known(sample.facts).memory_kb == 256 * 1024
     assert sample.memory == Memory(256 * 1024, 56 * 1024, (56 + 80) * 1024, cached_kb=100 * 1024, shared_kb=0)
     assert sample.swap == Swap(64 * 1024, 48 * 1024)
@@ -69,9 +66,9 @@ async def test_the_limit_is_the_memory_of_the_machine_from_the_first_sample_on(
         ({**V1, f"{V1_AT}memsw.limit_in_bytes": f"{200 * MB}\n"}, (57344, 139264), (0, 0)),
     ],
 )
-async def test_what_is_free(texts: Any, change: dict[str, str], memory: tuple[int, int], swap: tuple[int, int]) -> None:
+async def test_what_is_free(change: dict[str, str], memory: tuple[int, int], swap: tuple[int, int]) -> None:
     """Free and available memory; all and free swap space, in kB."""
-    sample = await first(texts, {**V2, **change})
+    sample = await first({**V2, **change})
     assert (known(sample.memory).free_kb, known(sample.memory).available_kb) == memory
     assert sample.swap == Swap(*swap)
 
@@ -88,15 +85,15 @@ async def test_what_is_free(texts: Any, change: dict[str, str], memory: tuple[in
         {"/proc/self/mountinfo": "31 30 0:27 /other /sys/fs/cgroup ro - cgroup2 cgroup rw\n"},
     ],
 )
-async def test_without_a_tighter_limit_memory_is_that_of_the_machine(texts: Any, change: dict[str, str]) -> None:
-    sample = await first(texts, {**V2, **change})
+async def test_without_a_tighter_limit_memory_is_that_of_the_machine(change: dict[str, str]) -> None:
+    sample = await first({**V2, **change})
     assert sample.memory == Memory(8000000, 5000000, 6000000)
 
 
-async def test_a_limit_is_followed_and_a_machine_without_one_is_left_alone(texts: Any) -> None:
+async def test_a_limit_is_followed_and_a_machine_without_one_is_left_alone() -> None:
     for limited in (True, False):
         limit = V2["/sys/fs/cgroup/memory.max"] if limited else "max\n"
-        transport = texts({"/proc/meminfo": MEMINFO, **V2, "/sys/fs/cgroup/memory.max": limit})
+        transport = TextTransport({"/proc/meminfo": MEMINFO, **V2, "/sys/fs/cgroup/memory.max": limit})
         machine = LinuxMachine(transport, KINDS)
         for _ in range(3):
             await machine.sample()
@@ -106,8 +103,8 @@ async def test_a_limit_is_followed_and_a_machine_without_one_is_left_alone(texts
         assert known((await machine.sample()).memory).free_kb == (6 * 1024 if limited else 5000000)
 
 
-async def test_a_quota_holds_for_a_container_without_a_web_server(texts: Any) -> None:
-    machine = LinuxMachine(texts({"/proc/meminfo": MEMINFO, **V2, **QUOTA}), KINDS)
+async def test_a_quota_holds_for_a_container_without_a_web_server() -> None:
+    machine = LinuxMachine(TextTransport({"/proc/meminfo": MEMINFO, **V2, **QUOTA}), KINDS)
     for _ in range(2):
         await machine.sample()
     found = known((await machine.sample()).cgroup)

@@ -1,6 +1,5 @@
 """Capacities and frequencies of cores of Arm and hybrid machines: when they are read, and what is kept."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from collectors.linux.machine import LinuxMachine
 from collectors.machine import Missing
 from collectors.servers import KINDS
 from loadtop.model import CoreSpeed
-
-Build = Callable[[str], Any]
+from tests.unit.collectors.texts import machine_of_texts
 
 
 def texts(core: int, capacity: int, khz: int, highest: int) -> dict[str, str]:
@@ -20,7 +18,7 @@ def texts(core: int, capacity: int, khz: int, highest: int) -> dict[str, str]:
 
 
 @pytest.fixture
-def transport(machine_of_texts: Build) -> Any:
+def transport() -> Any:
     """A large and a small core, as an Arm board has them."""
     built = machine_of_texts("6.18")
     built.files |= texts(0, 446, 600_000, 1_800_000) | texts(1, 1024, 2_400_000, 2_400_000)
@@ -68,9 +66,7 @@ async def test_values_that_a_system_does_not_report(transport: Any, text: str | 
 
 
 @pytest.mark.parametrize("capacity", [None, 446])
-async def test_a_machine_without_frequencies_is_not_read_for_them(
-    machine_of_texts: Build, capacity: int | None
-) -> None:
+async def test_a_machine_without_frequencies_is_not_read_for_them(capacity: int | None) -> None:
     transport = machine_of_texts("6.18")
     known = () if capacity is None else (CoreSpeed(0, capacity),)
     transport.files |= {speed_file(speed.core, CAPACITY).path: f"{speed.capacity}\n" for speed in known}
@@ -80,9 +76,9 @@ async def test_a_machine_without_frequencies_is_not_read_for_them(
     assert reads(transport, FREQUENCY) == []
 
 
-async def test_only_the_first_cores_of_a_large_machine_are_read(machine_of_texts: Build) -> None:
+async def test_only_the_first_cores_of_a_large_machine_are_read() -> None:
     transport = machine_of_texts("6.18")
-    first = transport.files["/proc/stat"].splitlines()[0]
+    first = str(transport.files["/proc/stat"]).splitlines()[0]
     cores = [f"cpu{number} 1 0 1 1 0 0 0 0 0 0" for number in range(4 * MOST_CORES)]
     transport.files["/proc/stat"] = "\n".join([first, *cores, ""])
     for number in range(4 * MOST_CORES):

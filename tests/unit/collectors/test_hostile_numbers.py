@@ -31,9 +31,7 @@ from loadtop.analysis.totals.totals import Totals
 from loadtop.model import Frame, HostSample, HostState
 from loadtop.pipeline.snapshot import Pipeline
 from loadtop.recording.codec import decode, encode
-
-Build = Callable[[str], Any]
-Stat = Callable[..., str]
+from tests.unit.collectors.texts import machine_of_texts, stat_text
 
 HOSTILE = (
     "0",
@@ -59,7 +57,7 @@ hostile = pytest.mark.parametrize("number", HOSTILE, ids=[ascii(number[:12]) for
 
 
 @hostile
-async def test_a_machine_with_such_a_number_everywhere(machine_of_texts: Build, stat_text: Stat, number: str) -> None:
+async def test_a_machine_with_such_a_number_everywhere(number: str) -> None:
     """In every file at once, and in one column after the other: some lines stay whole then."""
     for column in (0, 1, 2, 5):
         transport = machine_of_texts("6.18")
@@ -68,7 +66,7 @@ async def test_a_machine_with_such_a_number_everywhere(machine_of_texts: Build, 
         transport.processes = processes
         machine = LinuxMachine(transport, KINDS)
         samples = [await machine.sample()]
-        transport.files = {path: damaged(text, number, column) for path, text in whole.items()}
+        transport.files = {path: damaged(str(text), number, column) for path, text in whole.items()}
         transport.processes = {pid: damaged(text, number, column) for pid, text in processes.items()}
         transport.waits = {10: "10 5 7 3\n" + damaged("10 5 7 3\n", number, column)}
         samples += [await machine.sample(), await machine.sample()]

@@ -11,6 +11,7 @@ from collectors.machine import Endpoint, Missing
 from collectors.routing import OWN_ADDRESSES
 from collectors.servers import KINDS
 from loadtop.model import HostFacts, State
+from tests.unit.collectors.texts import machine_of_texts, stat_text
 from tests.unit.known import known
 
 VERSION = "6.12.107"
@@ -21,7 +22,7 @@ TRIE = "  +-- 0.0.0.0/0 3 0 5\n     |-- 10.0.0.7\n        /32 host LOCAL\n     |
 
 
 @pytest.fixture
-def transport(machine_of_texts: Any, stat_text: Any) -> Any:
+def transport() -> Any:
     made = machine_of_texts(VERSION)
     made.files |= {
         HOSTNAME: "web1\n",

@@ -1,8 +1,5 @@
 """A machine with /proc, sampled through texts: what one bad file does, and what the others then tell."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from collectors.linux import sockets
@@ -10,10 +7,8 @@ from collectors.linux.machine import LinuxMachine
 from collectors.machine import Endpoint, Missing
 from collectors.servers import KINDS
 from loadtop.model import HostSample, Listener, State
+from tests.unit.collectors.texts import machine_of_texts, stat_text
 from tests.unit.known import known
-
-Build = Callable[[str], Any]
-Stat = Callable[..., str]
 
 FILES = {
     "cpu": "/proc/stat",
@@ -30,7 +25,7 @@ def outcome(sample: HostSample, name: str) -> tuple[State, str]:
     return next((found.state, str(found.reason)) for found in sample.outcomes if found.collector == name)
 
 
-async def test_every_part_of_every_kernel(machine_of_texts: Build, kernel: str, stat_text: Stat) -> None:
+async def test_every_part_of_every_kernel(kernel: str) -> None:
     transport = machine_of_texts(kernel)
     transport.processes = {1: stat_text(1, "init"), 10: stat_text(10, "httpd")}
     sample = await LinuxMachine(transport, KINDS).sample()
@@ -43,9 +38,7 @@ async def test_every_part_of_every_kernel(machine_of_texts: Build, kernel: str, 
 
 @pytest.mark.parametrize("reason", ["no such file", "not permitted"])
 @pytest.mark.parametrize("name", FILES)
-async def test_a_file_that_cannot_be_read_leaves_out_its_part_only(
-    machine_of_texts: Build, name: str, reason: str
-) -> None:
+async def test_a_file_that_cannot_be_read_leaves_out_its_part_only(name: str, reason: str) -> None:
     transport = machine_of_texts("5.10")
     transport.files[FILES[name]] = Missing(reason)
     sample = await LinuxMachine(transport, KINDS).sample()
@@ -57,7 +50,7 @@ async def test_a_file_that_cannot_be_read_leaves_out_its_part_only(
 
 @pytest.mark.parametrize("text", ["", "garbage\n", "c", "\x1b[2J\x00\n"])
 @pytest.mark.parametrize("name", FILES)
-async def test_a_file_full_of_something_else_is_a_failure(machine_of_texts: Build, name: str, text: str) -> None:
+async def test_a_file_full_of_something_else_is_a_failure(name: str, text: str) -> None:
     transport = machine_of_texts("5.10")
     transport.files[FILES[name]] = text
     sample = await LinuxMachine(transport, KINDS).sample()
@@ -71,7 +64,7 @@ async def test_a_file_full_of_something_else_is_a_failure(machine_of_texts: Buil
     assert reason.isprintable()
 
 
-async def test_tcp_reports_its_counters(machine_of_texts: Build) -> None:
+async def test_tcp_reports_its_counters() -> None:
     transport = machine_of_texts("4.18")
     del transport.files[sockets.NETSTAT]
     sample = await LinuxMachine(transport, KINDS).sample()
@@ -82,7 +75,7 @@ async def test_tcp_reports_its_counters(machine_of_texts: Build) -> None:
     assert outcome(sample, "tcp") == (State.ABSENT, "/proc/net/netstat: no such file")
 
 
-async def test_listeners_come_from_the_tables_where_there_is_nothing_better(machine_of_texts: Build) -> None:
+async def test_listeners_come_from_the_tables_where_there_is_nothing_better() -> None:
     transport = machine_of_texts("6.18")
     machine = LinuxMachine(transport, KINDS)
     await machine.sample()
@@ -104,7 +97,7 @@ async def test_listeners_come_from_the_tables_where_there_is_nothing_better(mach
         ("not permitted", "not permitted"),
     ],
 )
-async def test_why_there_is_no_pressure(machine_of_texts: Build, reason: str, said: str) -> None:
+async def test_why_there_is_no_pressure(reason: str, said: str) -> None:
     transport = machine_of_texts("6.18")
     for name in ("cpu", "memory", "io"):
         transport.files[f"/proc/pressure/{name}"] = Missing(reason)
@@ -113,7 +106,7 @@ async def test_why_there_is_no_pressure(machine_of_texts: Build, reason: str, sa
     assert said in text
 
 
-async def test_the_sockets_of_many_servers_are_read_once(machine_of_texts: Build) -> None:
+async def test_the_sockets_of_many_servers_are_read_once() -> None:
     """The kernel goes through all its sockets for that, and anybody can start sixty processes with a server's name."""
     transport = machine_of_texts("6.18")
     transport.files["/proc/10/fd/"] = "socket:[1996868]\n"

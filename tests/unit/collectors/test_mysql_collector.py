@@ -1,6 +1,5 @@
 """What MySQL answers, what its errors mean, and which servers get the password."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self, cast
@@ -15,13 +14,13 @@ from collectors.sql_collector import REFUSES, status_of
 from collectors.transport import files
 from loadtop.servers.mysql.record import MysqlStatus
 from tests.unit.collectors.fake_machine import collector_of
+from tests.unit.collectors.texts import status
 
-Status = Callable[[str], str]
 ADDRESS = "db:3306"
 SOCKET = "/run/mysqld/mysqld.sock"
 
 
-def test_an_answer(status: Status) -> None:
+def test_an_answer() -> None:
     assert parse(status("mariadb-10.11.txt"), ADDRESS) == MysqlStatus(
         ADDRESS,
         "10.11.19-MariaDB-0+deb12u1",
@@ -39,7 +38,7 @@ def test_an_answer(status: Status) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_a_value_that_is_not_a_number_is_not_measured(status: Status, number: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_measured(number: str) -> None:
     lines = status("mariadb-10.11.txt").splitlines()
     text = "".join(f"{line.partition(chr(9))[0]}\t{number}\n" for line in lines)
     found = parse(f"version\t8.0.43\nThreads_connected\t7\n{text}", ADDRESS)

@@ -1,6 +1,5 @@
 """What PostgreSQL answers, what its errors mean, and where accounts come from."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +13,8 @@ from collectors.postgresql.collector import BLOCKING, STATEMENT, PostgresqlColle
 from collectors.sql_collector import REFUSES, status_of
 from loadtop.servers.postgresql.record import FIX, PostgresqlStatus
 from tests.unit.collectors.fake_machine import collector_of
+from tests.unit.collectors.texts import status
 
-Status = Callable[[str], str]
 ADDRESS = "db:5432"
 SOCKET = "/run/postgresql/.s.PGSQL.5432"
 COUNTED = PostgresqlStatus(
@@ -44,13 +43,13 @@ async def test_each_of_its_servers_has_a_socket_of_its_own() -> None:
     assert [await collector.is_trusted(address) for address in found] == [True, False]
 
 
-def test_an_answer(status: Status) -> None:
+def test_an_answer() -> None:
     assert parse(status("postgresql-15.txt"), ADDRESS) == COUNTED
     assert COUNTED.usable == 97
     assert COUNTED.full == pytest.approx(100 * 13 / 97)
 
 
-def test_rows_that_are_missing(status: Status) -> None:
+def test_rows_that_are_missing() -> None:
     """No session waits for I/O where a complete answer has no row for it."""
     lines = status("postgresql-15.txt").splitlines(keepends=True)
     assert parse("".join(line for line in lines if not line.startswith("wait_io"))).io_waits == 0
@@ -62,7 +61,7 @@ def test_a_port_is_at_most_65535(told: str, port: int | None) -> None:
     assert parse(f"server_version\t16.3\nsessions\t7\nport\t{told}\n").port == port
 
 
-def test_hidden_states_are_not_counted(status: Status) -> None:
+def test_hidden_states_are_not_counted() -> None:
     found = parse(status("postgresql-15.txt").replace("hidden\t0", "hidden\t4"), ADDRESS)
     unknown = (found.active, found.idle_in_transaction, found.lock_waits, found.lwlock_waits, found.io_waits)
     assert unknown == (None,) * 5
@@ -70,7 +69,7 @@ def test_hidden_states_are_not_counted(status: Status) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "", "nan", "1e9", "9" * 20, "\N{ARABIC-INDIC DIGIT THREE}"])
-def test_a_value_that_is_not_a_number_is_not_measured(status: Status, number: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_measured(number: str) -> None:
     names = (line.partition("\t")[0] for line in status("postgresql-15.txt").splitlines())
     text = "".join(f"{name}\t{number}\n" for name in names)
     found = parse(f"server_version\t16.3\nsessions\t7\n{text}", ADDRESS)

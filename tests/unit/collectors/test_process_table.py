@@ -1,6 +1,6 @@
 """Which processes get a row, and which are read how often."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
@@ -18,8 +18,7 @@ from collectors.linux.processes import (
 from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
 from loadtop.model import LOADTOP, OTHER, SERVICE
-
-Stat = Callable[..., str]
+from tests.unit.collectors.texts import stat_text
 
 
 class Machine:
@@ -53,7 +52,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_servers_and_the_generator_always_have_a_row(machine: Machine, stat_text: Stat) -> None:
+def test_servers_and_the_generator_always_have_a_row(machine: Machine) -> None:
     machine.stats = {
         1: stat_text(1, "init"),
         10: stat_text(10, "apache2"),
@@ -69,19 +68,19 @@ def test_servers_and_the_generator_always_have_a_row(machine: Machine, stat_text
         assert machine.sample(own=frozenset({40})) == expected
 
 
-def test_what_turns_out_to_be_loadtops_later(machine: Machine, stat_text: Stat) -> None:
+def test_what_turns_out_to_be_loadtops_later(machine: Machine) -> None:
     """A shell in a container has no parent there that is known, and says only later who it is."""
     machine.stats = {60: stat_text(60, "sh", parent=0), 61: stat_text(61, "perl", parent=60)}
     machine.sample(own=frozenset({40}))
     assert machine.sample(own=frozenset({40, 60})) == {60: LOADTOP, 61: LOADTOP}
 
 
-def test_a_server_that_loadtop_started_is_a_server(machine: Machine, stat_text: Stat) -> None:
+def test_a_server_that_loadtop_started_is_a_server(machine: Machine) -> None:
     machine.stats = {40: stat_text(40, "python"), 50: stat_text(50, "httpd", parent=40)}
     assert machine.sample(own=frozenset({40}))[50] == "httpd"
 
 
-def test_the_busiest_others_have_a_row(machine: Machine, stat_text: Stat) -> None:
+def test_the_busiest_others_have_a_row(machine: Machine) -> None:
     rows = dict[int, str]()
     for second in range(3):
         machine.stats = {pid: stat_text(pid, "job", ticks=second * (pid - 100)) for pid in range(100, 110)}
@@ -89,7 +88,7 @@ def test_the_busiest_others_have_a_row(machine: Machine, stat_text: Stat) -> Non
     assert list(rows) == [109, 108, 107, 106, 105]
 
 
-def test_busy_is_what_one_takes_per_second_between_its_last_readings(machine: Machine, stat_text: Stat) -> None:
+def test_busy_is_what_one_takes_per_second_between_its_last_readings(machine: Machine) -> None:
     machine.stats = {102: stat_text(102, "job")}
     for second in range(3 * IDLE_EVERY):
         machine.stats |= {100: stat_text(100, "job", ticks=9000 + second), 101: stat_text(101, "job", ticks=5 * second)}
@@ -103,7 +102,7 @@ def test_busy_is_what_one_takes_per_second_between_its_last_readings(machine: Ma
         pytest.fail("it was never busy")
 
 
-def test_others_that_sleep_are_read_in_turn(machine: Machine, stat_text: Stat) -> None:
+def test_others_that_sleep_are_read_in_turn(machine: Machine) -> None:
     machine.stats = {pid: stat_text(pid, "sleeper") for pid in range(100, 150)} | {10: stat_text(10, "httpd")}
     machine.sample()
     machine.sample()
@@ -116,7 +115,7 @@ def test_others_that_sleep_are_read_in_turn(machine: Machine, stat_text: Stat) -
     assert sorted(seen) == list(range(100, 150))
 
 
-def test_one_that_wakes_up_is_noticed_and_then_read_every_time(machine: Machine, stat_text: Stat) -> None:
+def test_one_that_wakes_up_is_noticed_and_then_read_every_time(machine: Machine) -> None:
     machine.stats = {100: stat_text(100, "backup")}
     for _ in range(4):
         machine.sample()
@@ -130,7 +129,7 @@ def test_one_that_wakes_up_is_noticed_and_then_read_every_time(machine: Machine,
     assert machine.rows[0].cpu_ticks == 999
 
 
-def test_a_reused_pid_is_another_process(machine: Machine, stat_text: Stat) -> None:
+def test_a_reused_pid_is_another_process(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd", started=5)}
     machine.sample(pss={10: "head\nPss: 77 kB\n"})
     assert machine.rows[0].pss_kb == 77
@@ -139,19 +138,19 @@ def test_a_reused_pid_is_another_process(machine: Machine, stat_text: Stat) -> N
     assert machine.table.roots("httpd") == ()
 
 
-def test_a_process_that_runs_another_program_changes_its_group(machine: Machine, stat_text: Stat) -> None:
+def test_a_process_that_runs_another_program_changes_its_group(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "sh", ticks=1)}
     machine.sample()
     machine.stats = {10: stat_text(10, "httpd", ticks=1)}
     assert machine.sample() == {10: "httpd"}
 
 
-def test_a_process_that_ends_while_it_is_read_spoils_nothing(machine: Machine, stat_text: Stat) -> None:
+def test_a_process_that_ends_while_it_is_read_spoils_nothing(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd"), 11: "11 (htt"}
     assert machine.sample() == {10: "httpd"}
 
 
-def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Machine, stat_text: Stat) -> None:
+def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Machine) -> None:
     machine.stats = {pid: stat_text(pid, "httpd") for pid in range(100, 120)}
     machine.sample()
     asked: list[int] = []
@@ -170,14 +169,14 @@ def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Mac
     assert machine.table.want_pss() == tuple(asked[:PSS_AGAIN])
 
 
-def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machine, stat_text: Stat) -> None:
+def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd")}
     machine.sample(pss={10: "Pss: 1 kB\n"})
     machine.sample(pss={10: "garbage\n", 99: "Pss: 1 kB\n"})
     assert machine.rows[0].pss_kb is None
 
 
-def test_waits_are_added_up_thread_by_thread(machine: Machine, stat_text: Stat) -> None:
+def test_waits_are_added_up_thread_by_thread(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd", threads=2)}
     machine.sample()
     totals: list[int | None] = []
@@ -203,23 +202,21 @@ def test_waits_are_added_up_thread_by_thread(machine: Machine, stat_text: Stat) 
 @pytest.mark.parametrize(
     ("made_up", "wait_ns"), [(MOST_REPORTED, None), (MOST_REPORTED - 1, 100 * MOST_REPORTED - 100)]
 )
-def test_threads_that_a_machine_makes_up_have_no_waits(
-    machine: Machine, stat_text: Stat, made_up: int, wait_ns: int | None
-) -> None:
+def test_threads_that_a_machine_makes_up_have_no_waits(machine: Machine, made_up: int, wait_ns: int | None) -> None:
     machine.stats = {10: stat_text(10, "apache2"), 11: stat_text(11, "apache2")}
     some, many = "1 1 100 1\n", "".join(f"{task} 1 100 1\n" for task in range(made_up))
     machine.sample(waits={10: some, 11: many})
     assert {row.pid: row.wait_ns for row in machine.rows} == {10: 100, 11: wait_ns}
 
 
-def test_a_kernel_that_does_not_count_waits_has_none(machine: Machine, stat_text: Stat) -> None:
+def test_a_kernel_that_does_not_count_waits_has_none(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd")}
     machine.sample()
     machine.sample(waits={10: "10 0 0 0\n"})
     assert machine.rows[0].wait_ns is None
 
 
-def test_waits_are_read_of_servers_and_of_loadtop_up_to_a_number_of_threads(machine: Machine, stat_text: Stat) -> None:
+def test_waits_are_read_of_servers_and_of_loadtop_up_to_a_number_of_threads(machine: Machine) -> None:
     machine.stats = {
         1: stat_text(1, "init"),
         10: stat_text(10, "httpd", threads=MOST_TASKS - 3),
@@ -238,7 +235,7 @@ def test_waits_are_read_of_servers_and_of_loadtop_up_to_a_number_of_threads(mach
     assert machine.table.want_waits() == {40: 1}
 
 
-def test_of_databases_neither_waits_nor_proportional_memory_is_read(machine: Machine, stat_text: Stat) -> None:
+def test_of_databases_neither_waits_nor_proportional_memory_is_read(machine: Machine) -> None:
     """They have hundreds of threads and much memory, and nothing is computed from either."""
     machine.stats = {10: stat_text(10, "mariadbd", threads=300), 11: stat_text(11, "redis-server", threads=5)}
     machine.stats |= {12: stat_text(12, "apache2")}
@@ -247,7 +244,7 @@ def test_of_databases_neither_waits_nor_proportional_memory_is_read(machine: Mac
     assert machine.table.want_pss() == (12,)
 
 
-def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Stat) -> None:
+def test_what_keeps_the_table_from_telling_more(machine: Machine) -> None:
     machine.stats = {1: stat_text(1, "init"), 10: stat_text(10, "httpd")}
     machine.sample()
     assert machine.table.lacks() == (None, None)
@@ -262,7 +259,7 @@ def test_what_keeps_the_table_from_telling_more(machine: Machine, stat_text: Sta
     assert "hidepid" in str(machine.table.lacks()[0])
 
 
-def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine, stat_text: Stat) -> None:
+def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
     machine.sample()
     first = machine.rows
@@ -277,7 +274,7 @@ def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine, st
     assert [row.pss_kb for row in machine.rows] == [6, None]
 
 
-def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine, stat_text: Stat) -> None:
+def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine) -> None:
     machine.stats = {100: stat_text(100, "job")}
     machine.sample()
     machine.stats = {100: stat_text(100, "job", ticks=50)}
@@ -290,7 +287,7 @@ def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine,
     assert machine.table.asleep() == {100}
 
 
-def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_text: Stat) -> None:
+def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine) -> None:
     machine.stats = {pid: stat_text(pid, "httpd", parent=10 if pid == 11 else 1) for pid in (10, 11, 20)}
     machine.sample()
     machine.table.set_aside(frozenset({10}))
@@ -301,7 +298,7 @@ def test_servers_set_aside_and_taken_back_change_at_once(machine: Machine, stat_
     assert machine.sample() == dict.fromkeys((10, 11, 20), "httpd")
 
 
-def test_a_service_is_that_process_and_all_that_descend_from_it(machine: Machine, stat_text: Stat) -> None:
+def test_a_service_is_that_process_and_all_that_descend_from_it(machine: Machine) -> None:
     names = {
         1: ("init", 0),
         10: ("sh", 1),
@@ -321,16 +318,16 @@ def test_a_service_is_that_process_and_all_that_descend_from_it(machine: Machine
     assert machine.sample() == {}
 
 
-def test_a_server_that_is_process_1_of_its_container_belongs_to_the_lineage(machine: Machine, stat_text: Stat) -> None:
+def test_a_server_that_is_process_1_of_its_container_belongs_to_the_lineage(machine: Machine) -> None:
     for name, expected in (("gunicorn", [7, 1]), ("init", [7])):
         machine.stats = {1: stat_text(1, name, parent=0), 7: stat_text(7, name, parent=1)}
         machine.sample()
         assert [each.pid for each in machine.table.lineage(7)] == expected
 
 
-def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine: Machine, stat_text: Stat) -> None:
-    def stat(pid: int, parent: int = 1, **others: int) -> dict[int, str]:
-        return {pid: stat_text(pid, "httpd", parent=parent, **others)}
+def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine: Machine) -> None:
+    def stat(pid: int, parent: int = 1, started: int = 500) -> dict[int, str]:
+        return {pid: stat_text(pid, "httpd", parent=parent, started=started)}
 
     for changes, roots in (
         (stat(10) | stat(11, 10) | stat(12, 11) | {20: stat_text(20, "apache2")}, (10, 20)),
@@ -351,7 +348,7 @@ def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:
         machine.table.update(Reading(1.0, {}, processes={1: "garbage"}, pids=frozenset({1})))
 
 
-def test_of_a_crowd_of_servers_the_oldest_count(machine: Machine, stat_text: Stat) -> None:
+def test_of_a_crowd_of_servers_the_oldest_count(machine: Machine) -> None:
     """Anyone can start processes of these names; each would have its configuration and its page looked for."""
     crowd = {pid: stat_text(pid, "nginx", started=9000 - pid) for pid in range(1000, 3000)}
     machine.stats = {10: stat_text(10, "nginx", started=50)} | crowd
@@ -360,5 +357,5 @@ def test_of_a_crowd_of_servers_the_oldest_count(machine: Machine, stat_text: Sta
     assert machine.table.roots("nginx")[0] == 10
 
 
-def test_a_name_as_long_as_a_book_is_cut(stat_text: Stat) -> None:
+def test_a_name_as_long_as_a_book_is_cut() -> None:
     assert parse_stat(stat_text(1, "x" * 3000)).name == "x" * 64

@@ -1,6 +1,5 @@
 """What shapes an interface, from texts as ``tc -s`` prints them: iproute2 6.1 for tbf and HTB, others composed."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from collectors.linux.queueing import QDISCS, Discipline, Interface, parse_disci
 from collectors.machine import Missing
 from collectors.servers import KINDS
 from loadtop.model import Network
-
-Build = Callable[[str], Any]
+from tests.unit.collectors.texts import machine_of_texts
 
 NOTHING_HELD = " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n backlog 0b 0p requeues 0\n"
 PLAIN = f"qdisc pfifo_fast 0: dev eth0 root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1\n{NOTHING_HELD}"
@@ -53,7 +51,7 @@ CLASSES_IN_EACH_OTHER = (
 
 
 @pytest.fixture
-def transport(machine_of_texts: Build) -> Any:
+def transport() -> Any:
     return machine_of_texts("6.18")
 
 

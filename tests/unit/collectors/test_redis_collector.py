@@ -1,6 +1,5 @@
 """What Redis answers, and to which servers the password goes."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,8 +9,8 @@ from collectors.machine import Endpoint, Page
 from collectors.redis.collector import FIX, FIX_PASSWORD, PASSWORD, RedisCollector, parse, parse_page, question
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.collectors.fake_machine import FakeMachine, collector_of
+from tests.unit.collectors.texts import status
 
-Status = Callable[[str], str]
 ADDRESS = "127.0.0.1:6379"
 TOO_MANY = "-ERR max number of clients reached\r\n"
 
@@ -21,7 +20,7 @@ def answer(info: str, after: str = ":0\r\n+OK\r\n") -> str:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_answer(status: Status, end: str) -> None:
+def test_an_answer(end: str) -> None:
     info = status("redis-7.0-info.txt").replace("\n", end)
     found = parse(answer(info, ":7\r\n+OK\r\n"), ADDRESS)
     assert found.cpu == pytest.approx(100 * (0.026650 + 0.010660))
@@ -39,7 +38,7 @@ def test_an_answer(status: Status, end: str) -> None:
     )
 
 
-def test_before_6_2_the_cpu_time_is_that_of_all_threads(status: Status) -> None:
+def test_before_6_2_the_cpu_time_is_that_of_all_threads() -> None:
     lines = status("redis-7.0-info.txt").splitlines(keepends=True)
     info = "".join(line for line in lines if "main_thread" not in line)
     assert parse(answer(info)).cpu == pytest.approx(100 * (0.025449 + 0.011905))
@@ -54,7 +53,7 @@ def test_a_value_that_is_not_a_number_is_not_measured(number: str) -> None:
 
 
 @pytest.mark.parametrize(("told", "port"), [("65535", 65535), ("65536", None), ("70000", None)])
-def test_a_port_is_at_most_65535(status: Status, told: str, port: int | None) -> None:
+def test_a_port_is_at_most_65535(told: str, port: int | None) -> None:
     assert parse(answer(status("redis-7.0-info.txt").replace("tcp_port:7399", f"tcp_port:{told}"))).port == port
 
 

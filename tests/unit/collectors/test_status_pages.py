@@ -16,6 +16,7 @@ from collectors.php_fpm import status as fpm
 from collectors.places import origin_of
 from collectors.transport.exchange import exchange, is_loopback
 from loadtop.servers.nginx.record import NginxStatus
+from tests.unit.collectors.texts import status
 
 Status = Callable[[str], str]
 COUNT = st.integers(0, 2**63 - 1)
@@ -34,7 +35,7 @@ PAGES: dict[str, Callable[[Page], object]] = {
 
 
 @pytest.mark.parametrize("name", ["fpm-8.2.json", "fpm-8.2.txt"])
-def test_both_forms_of_php_fpm_tell_the_same(status: Status, name: str) -> None:
+def test_both_forms_of_php_fpm_tell_the_same(name: str) -> None:
     pool = fpm.parse(status(name), 0.25)
     assert (pool.pool, pool.manager, pool.uptime_s, pool.accepted) == ("api", "static", 61, 17)
     assert (pool.listen_queue, pool.listen_queue_limit) == (3, 4096)
@@ -48,7 +49,7 @@ def test_figures_of_php_fpm_that_are_none_are_none() -> None:
     assert (pool.accepted, pool.idle, pool.active, pool.slow_requests) == (None, None, None, None)
 
 
-def test_a_table_of_haproxy(status: Status) -> None:
+def test_a_table_of_haproxy() -> None:
     text = status("haproxy-2.6.csv")
     front, server, back = haproxy.parse(text)
     assert (front.proxy, front.server, front.status, front.queue, front.sessions) == ("fe", "FRONTEND", "OPEN", None, 3)
@@ -83,24 +84,24 @@ def test_every_page_of_nginx_is_read(counts: tuple[int, ...], end: str) -> None:
     assert (found.key, found.capacity, found.full) == ("http://web1/nginx_status", None, None)
 
 
-def test_a_page_of_tengine_has_times_of_requests(status: Status) -> None:
+def test_a_page_of_tengine_has_times_of_requests() -> None:
     assert nginx.parse(status("tengine.txt")) == NginxStatus("", 1, 0, 1, 0, 7, 7, 9)
 
 
 @pytest.mark.parametrize("count", ["-1", "9" * 30, str(2**63), "\u0663", " " * 1_000_000])
-def test_not_a_count_of_nginx(status: Status, count: str) -> None:
+def test_not_a_count_of_nginx(count: str) -> None:
     with pytest.raises(ParseError):
         nginx.parse(status("nginx-1.22.txt").replace("291", count))
 
 
 @pytest.mark.parametrize("name", ["", "2.4.71-event.txt", "2.4.62-prefork.html", "fpm-8.2.txt"])
-def test_other_pages_are_none_of_nginx(status: Status, name: str) -> None:
+def test_other_pages_are_none_of_nginx(name: str) -> None:
     for text in (status(name) if name else "", "<html>Active connections: 1</html>", status("nginx-1.22.txt")[:-3]):
         with pytest.raises(ParseError):
             nginx.parse(text)
 
 
-def test_the_queue_of_a_unix_socket_holds_unaccepted_connections(status: Status) -> None:
+def test_the_queue_of_a_unix_socket_holds_unaccepted_connections() -> None:
     queues = {"/run/php/fpm.sock": 2, "/run/with a space": 0, "@abstract": 0}
     assert unix_sockets.parse_unix(status("unix-sockets.txt")) == queues
 

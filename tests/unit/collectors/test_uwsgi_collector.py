@@ -1,7 +1,6 @@
 """What uWSGI's stats server says, and where a uWSGI has one."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -15,14 +14,14 @@ from loadtop.model import Listener
 from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.unit.collectors.fake_machine import FakeFiles, FakeMachine, collector_of
 from tests.unit.collectors.instant import instantly
+from tests.unit.collectors.texts import status
 from tests.unit.known import known as known_to_be
 
-Status = Callable[[str], str]
 ADDRESS = "127.0.0.1:9191"
 
 
 @pytest.mark.parametrize("head", ["", "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\n"])
-def test_an_answer(status: Status, head: str) -> None:
+def test_an_answer(head: str) -> None:
     found = parse(head + status("uwsgi-2.0.json"), ADDRESS)
     assert found == UwsgiStatus(
         address="127.0.0.1:46209", workers=2, threads=2, active=2, url=ADDRESS, version="2.0.21-debian", idle=0,
