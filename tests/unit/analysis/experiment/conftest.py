@@ -33,7 +33,7 @@ ready = "test -e log"
 """
 
 
-def result(cell: Cell, rps: float | None = 100.0, **changes: Any) -> CellResult:
+def a_result(cell: Cell, rps: float | None = 100.0, **changes: Any) -> CellResult:
     fields: dict[str, Any] = {
         "key": cell.key, "variant": cell.variant.name, "url_name": cell.url_name, "concurrency": cell.level.concurrency,
         "rate": cell.level.rate, "repeat": cell.repeat, "requests": 1000, "failed": 0, "non_2xx": 0, "seconds": 10.0,
@@ -65,8 +65,3 @@ def write_plan(tmp_path: Path) -> Callable[[str], Path]:
 @pytest.fixture
 def plan(write_plan: Callable[..., Path]) -> ExperimentPlan:
     return read_plan(write_plan())
-
-
-@pytest.fixture
-def a_result() -> Callable[..., CellResult]:
-    return result

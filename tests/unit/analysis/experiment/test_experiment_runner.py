@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,25 +12,24 @@ from loadtop.analysis.experiment.commands import CommandError, command_line, run
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult, ResultFile
 from loadtop.analysis.experiment.runner import Progress, Runner, VariantError
-
-AResult = Callable[..., CellResult]
+from tests.unit.analysis.experiment.conftest import a_result
 
 
 class Lab:
     """Measures nothing, and keeps what it was asked for. It is cut short at cell number ``until``."""
 
-    def __init__(self, plan: ExperimentPlan, a_result: AResult, until: int = 1000) -> None:
+    def __init__(self, plan: ExperimentPlan, until: int = 1000) -> None:
         self.cells: list[Cell] = []
         self.progress: list[Progress] = []
         self.results_file = ResultFile(plan.file.parent / "results")
-        self._a_result, self._until = a_result, until
+        self._until = until
         self.runner = Runner(plan, self.results_file, self.measure, self.progress.append)
 
     async def measure(self, cell: Cell) -> CellResult | None:
         if len(self.cells) == self._until:
             return None
         self.cells.append(cell)
-        result = self._a_result(cell)
+        result = a_result(cell)
         self.results_file.add(result)
         return result
 
@@ -40,10 +38,8 @@ def log(plan: ExperimentPlan) -> list[str]:
     return (plan.file.parent / "log").read_text().split()
 
 
-async def test_every_cell_is_measured_and_variants_are_applied_once_in_a_row(
-    plan: ExperimentPlan, a_result: AResult
-) -> None:
-    lab = Lab(plan, a_result)
+async def test_every_cell_is_measured_and_variants_are_applied_once_in_a_row(plan: ExperimentPlan) -> None:
+    lab = Lab(plan)
     assert await lab.runner.run()
     assert lab.cells == plan.cells()
     assert log(plan) == ["one", "two", "one", "two", "finished"]
@@ -53,30 +49,30 @@ async def test_every_cell_is_measured_and_variants_are_applied_once_in_a_row(
     assert None not in left
 
 
-async def test_an_interrupted_one_continues_where_it_stopped(plan: ExperimentPlan, a_result: AResult) -> None:
-    first = Lab(plan, a_result, until=3)
+async def test_an_interrupted_one_continues_where_it_stopped(plan: ExperimentPlan) -> None:
+    first = Lab(plan, until=3)
     assert not await first.runner.run()
     assert log(plan)[-1] == "finished"
-    second = Lab(plan, a_result)
+    second = Lab(plan)
     assert await second.runner.run()
     assert [*first.cells, *second.cells] == plan.cells()
-    third = Lab(plan, a_result)
+    third = Lab(plan)
     assert await third.runner.run()
     assert third.cells == []
 
 
-async def test_a_line_that_was_cut_off_is_measured_again(plan: ExperimentPlan, a_result: AResult) -> None:
-    lab = Lab(plan, a_result)
+async def test_a_line_that_was_cut_off_is_measured_again(plan: ExperimentPlan) -> None:
+    lab = Lab(plan)
     assert await lab.runner.run()
     text = lab.results_file.file.read_text()
     lab.results_file.file.write_text(text[:-40])
-    again = Lab(plan, a_result)
+    again = Lab(plan)
     assert await again.runner.run()
     assert again.cells == [plan.cells()[-1]]
     assert len(again.results_file.read()) == 8
 
 
-async def test_forged_results_are_left_out(plan: ExperimentPlan, a_result: AResult) -> None:
+async def test_forged_results_are_left_out(plan: ExperimentPlan) -> None:
     file = ResultFile(plan.file.parent / "results")
     good = a_result(plan.cells()[0])
     file.add(good)
@@ -99,9 +95,9 @@ def test_a_pipe_in_the_place_of_results_is_not_waited_for(tmp_path: Path) -> Non
     assert file.read() == {}
 
 
-async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: ExperimentPlan, a_result: AResult) -> None:
+async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: ExperimentPlan) -> None:
     (plan.file.parent / "broken").touch()
-    lab = Lab(plan, a_result)
+    lab = Lab(plan)
     with pytest.raises(VariantError) as error:
         await lab.runner.run()
     assert "variant two: 'test ! -e broken' ended with 1" in str(error.value)
@@ -110,9 +106,9 @@ async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: Exp
     assert len(lab.cells) == 2
 
 
-async def test_a_finish_command_that_fails_hides_no_other_failure(plan: ExperimentPlan, a_result: AResult) -> None:
+async def test_a_finish_command_that_fails_hides_no_other_failure(plan: ExperimentPlan) -> None:
     (plan.file.parent / "broken").touch()
-    lab = Lab(replace(plan, finish=("false",)), a_result)
+    lab = Lab(replace(plan, finish=("false",)))
     with pytest.raises(VariantError):
         await lab.runner.run()
     assert str(lab.runner.finish_error) == "'false' ended with 1"

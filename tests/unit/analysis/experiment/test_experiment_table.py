@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,12 +10,11 @@ from msgspec import structs
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
 from loadtop.reports import experiment as table
-
-AResult = Callable[..., CellResult]
+from tests.unit.analysis.experiment.conftest import a_result
 
 
 @pytest.fixture
-def results(plan: ExperimentPlan, a_result: AResult) -> dict[str, CellResult]:
+def results(plan: ExperimentPlan) -> dict[str, CellResult]:
     return {
         cell.key: a_result(cell, 100.0 + 10 * cell.repeat, bottleneck="cpu" if cell.repeat == 1 else "none")
         for cell in plan.cells()
@@ -54,7 +52,7 @@ def test_every_form_holds_the_same(plan: ExperimentPlan, results: dict[str, Cell
 
 
 @pytest.mark.parametrize(("slowest", "warned"), [(90.6, False), (90.4, True)])
-def test_warns_of_repeats_that_differ(plan: ExperimentPlan, a_result: AResult, slowest: float, warned: bool) -> None:
+def test_warns_of_repeats_that_differ(plan: ExperimentPlan, slowest: float, warned: bool) -> None:
     """By more than 10 % of their mean: 9.4 of 95.3 are 9.9 %, 9.6 of 95.2 are 10.1 %."""
     first = plan.cells()[0]
     others = [cell for cell in plan.cells() if cell.repeat == 2]

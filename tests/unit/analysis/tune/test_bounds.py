@@ -9,11 +9,9 @@ import pytest
 from loadtop.analysis.tune.knee import Knee
 from loadtop.analysis.tune.sizing import Sizing, size, worker_memory
 from loadtop.analysis.tune.step import StepResult
-from loadtop.servers.kind import WorkerPool
+from tests.unit.analysis.tune.conftest import a_pool, a_result
 from tests.unit.known import known
 
-Result = Callable[..., StepResult]
-APool = Callable[..., WorkerPool]
 KNEE = Knee(8, 100.0, 16, None, bounded=True, confirmed=None, usl=None, highest=32)
 SWAPPING = {"swap_kb_s": 1000.0, "bottleneck": "swap"}
 
@@ -28,7 +26,7 @@ def reason(found: Sizing | None, name: str) -> str:
 
 
 @pytest.fixture
-def measured(a_result: Result, a_pool: APool) -> Callable[..., list[StepResult]]:
+def measured() -> Callable[..., list[StepResult]]:
     """Steps of so many connections each, as many of them busy; a worker takes 10 MB, of which 2 MB are shared."""
 
     def build(*levels: int, pool: dict[str, Any] | None = None, **changes: Any) -> list[StepResult]:
@@ -69,7 +67,7 @@ class TestMemory:
         ],
     )
     def test_a_busy_worker_takes_what_an_idle_one_does_and_what_it_grows_by(
-        self, a_result: Result, a_pool: APool, each: int, idle: int, worker_kb: float
+        self, each: int, idle: int, worker_kb: float
     ) -> None:
         results = [
             a_result(n, 10.0, pools=(a_pool(n, rss_kb=40 * idle + n * each, shared_kb=0.0),)) for n in (4, 8, 12)
@@ -77,7 +75,7 @@ class TestMemory:
         found = known(worker_memory(results, results[0].pools[0]))
         assert found.worker_kb == pytest.approx(worker_kb)
 
-    def test_an_idle_worker_takes_no_less_than_nothing(self, a_result: Result, a_pool: APool) -> None:
+    def test_an_idle_worker_takes_no_less_than_nothing(self) -> None:
         taken = {4: 0, 8: 24_000, 12: 96_000}
         results = [a_result(n, 10.0, pools=(a_pool(n, rss_kb=kb, shared_kb=0.0),)) for n, kb in taken.items()]
         found = known(worker_memory(results, results[0].pools[0]))
@@ -91,7 +89,7 @@ class TestMemory:
         found = known(worker_memory(results, results[0].pools[0]))
         assert found.basis == basis
 
-    def test_room_is_the_least_seen_less_what_other_pools_take(self, measured: Measured, a_pool: APool) -> None:
+    def test_room_is_the_least_seen_less_what_other_pools_take(self, measured: Measured) -> None:
         one, two = measured(4, 8)
         (swapping,) = measured(16, room_kb=1.0, **SWAPPING)
         other = a_pool(1, kind="fpm", name="www", rss_kb=300_000, shared_kb=0.0)
@@ -155,16 +153,14 @@ class TestKneeAndScoreboard:
     @pytest.mark.parametrize(
         ("until", "kind", "workers"), [(16, "apache", 14), (32, "apache", 28), (8, "apache", 8), (16, "fpm", 13)]
     )
-    def test_as_many_as_were_busy_meanwhile_and_the_page(
-        self, a_result: Result, a_pool: APool, until: int, kind: str, workers: int
-    ) -> None:
+    def test_as_many_as_were_busy_meanwhile_and_the_page(self, until: int, kind: str, workers: int) -> None:
         most = {8: 7, 16: 13, 32: 27}
         results = [a_result(n, 100.0, pools=(a_pool(n, kind=kind, name="", busy_most=m),)) for n, m in most.items()]
         found = size(results, replace(KNEE, until=until), None)
         assert bounds(found)["scoreboard"] == workers
         assert reason(found, "scoreboard").endswith("status page") is (kind == "apache")
 
-    def test_another_pools_workers_do_not_count(self, measured: Measured, a_pool: APool) -> None:
+    def test_another_pools_workers_do_not_count(self, measured: Measured) -> None:
         (only,) = measured(8)
         other = a_pool(30, kind="fpm", name="www")
         assert bounds(size([replace(only, pools=(*only.pools, other))], KNEE, None))["scoreboard"] == 9
@@ -194,7 +190,7 @@ class TestAFullPool:
         said = f"take {share} of the CPU, other programs 70 %" if others else f"make the CPU {share} busy"
         assert workers is None or reason(found, "cpu") == f"40 workers {said}"
 
-    def test_the_fullest_of_several_is_meant(self, a_result: Result, a_pool: APool) -> None:
+    def test_the_fullest_of_several_is_meant(self) -> None:
         rows = (("a", 5, 10, 1), ("b", 6, 10, 20), ("c", 4, None, 5), ("d", 1, None, 0))
         pools = tuple(
             a_pool(busy, kind="fpm", name=name, manager="static", capacity=capacity, started=started)
@@ -204,7 +200,7 @@ class TestAFullPool:
         named = [size([replace(results[0], pools=pools[:count])], None, results[0]) for count in (1, 2, 3, 4)]
         assert [None if each is None else each.pool.name for each in named] == ["a", "b", "c", "d"]
 
-    def test_else_the_web_servers_or_the_only_one(self, a_result: Result, a_pool: APool) -> None:
+    def test_else_the_web_servers_or_the_only_one(self) -> None:
         fpm, web = a_pool(5, kind="fpm", name="www", manager="static"), a_pool(5)
         for pools, name in (((fpm, web), ""), ((fpm,), "www")):
             results = [a_result(4, 10.0, pools=pools), a_result(8, 10.0, pools=())]

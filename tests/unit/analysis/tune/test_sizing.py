@@ -1,6 +1,6 @@
 """The limit to set: which bound binds, on what ground, and the block to paste."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,12 +10,9 @@ from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
 from loadtop.reports.tune import report
-from loadtop.servers.kind import WorkerPool
 from loadtop.servers.registry import WORKERS
+from tests.unit.analysis.tune.conftest import a_pool, a_result
 from tests.unit.known import known
-
-Result = Callable[..., StepResult]
-APool = Callable[..., WorkerPool]
 
 
 def sized(results: Sequence[StepResult]) -> Sizing:
@@ -55,9 +52,7 @@ def test_on_a_full_cpu_more_workers_do_not_help(flattening: Sequence[StepResult]
     [(95.0, "tested", 33, 72), (5.0, "cpu", 4, 4)],
     ids=["as far as memory and CPU go", "never below what it has"],
 )
-def test_a_full_pool_is_raised(
-    a_result: Result, a_pool: APool, idle: float, binding: str, value: int, cpu: int
-) -> None:
+def test_a_full_pool_is_raised(idle: float, binding: str, value: int, cpu: int) -> None:
     of_four = a_pool(4, capacity=4, started=4, processes=4, rss_kb=60_000, shared_kb=5_000.0)
     results = [
         a_result(
@@ -76,7 +71,7 @@ def test_a_full_pool_is_raised(
     assert "tune again to confirm" in report(TuneResult.of(results))
 
 
-def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> None:
+def test_the_full_pool_of_php_fpm_is_named() -> None:
     fpm = a_pool(5, kind="fpm", name="shop", manager="dynamic", capacity=5, started=5)
     results = [
         a_result(
@@ -100,9 +95,7 @@ def test_the_full_pool_of_php_fpm_is_named(a_result: Result, a_pool: APool) -> N
     ("workers", "threads", "expected"),
     [(150, 25, (25, 6, 150)), (60, 25, (25, 2, 50)), (7, 25, (7, 1, 7)), (30, None, (25, 1, 25))],
 )
-def test_threads_come_in_whole_processes(
-    workers: int, threads: int | None, expected: tuple[int, int, int], a_pool: APool
-) -> None:
+def test_threads_come_in_whole_processes(workers: int, threads: int | None, expected: tuple[int, int, int]) -> None:
     text = WORKERS["apache"].configuration(a_pool(1, manager="event", threads_per_child=threads), workers)
     each, servers, limit = expected
     assert text.split() == [
@@ -123,7 +116,7 @@ def test_the_block_sets_the_recommendation(flattening: Sequence[StepResult]) -> 
     assert "Set MaxRequestWorkers to 15" in report(TuneResult.of(results))
 
 
-def test_no_status_page_no_setting(a_result: Result) -> None:
+def test_no_status_page_no_setting() -> None:
     tuned = TuneResult.of([a_result(n, 10.0 * min(n, 4), pools=()) for n in (1, 2, 4, 8, 16)])
     assert tuned.sizing is None
     assert "mod_status" in report(tuned)
@@ -155,7 +148,7 @@ def test_the_report_has_every_column_and_fits(swapping: Sequence[StepResult]) ->
         assert word in text
 
 
-def test_hostile_names_do_not_reach_the_terminal(a_result: Result, a_pool: APool) -> None:
+def test_hostile_names_do_not_reach_the_terminal() -> None:
     fpm = a_pool(5, kind="fpm", name="a\x1b[31m", capacity=5, started=5)
     results = [a_result(n, 5.0, bottleneck="fpm-workers", pools=(fpm,)) for n in (1, 2, 4, 8)]
     assert "\x1b" not in report(TuneResult.of(results))
@@ -165,13 +158,13 @@ def test_nothing_measured_is_reported() -> None:
     assert "No step" in report(TuneResult.of([]))
 
 
-def test_a_knee_that_was_not_reached_gives_no_setting(a_result: Result) -> None:
+def test_a_knee_that_was_not_reached_gives_no_setting() -> None:
     tuned = TuneResult.of([a_result(n, 10.0 * n) for n in (1, 2, 4, 8)])
     assert tuned.sizing is None
     assert "the knee was not reached" in " ".join(report(tuned).split())
 
 
-def test_evidence_is_printed_with_its_relation_to_the_threshold(a_result: Result) -> None:
+def test_evidence_is_printed_with_its_relation_to_the_threshold() -> None:
     evidence = (
         Evidence("apache.full_pct", "web1", 100.0, 95.0, "%", "Linuxfabrik"),
         Evidence("apache.busy", "web1", 8.0, 8.0, "slots", "scoreboard"),
