@@ -193,7 +193,7 @@ def test_unmeasured_values_are_dashes(made: str) -> None:
     (numbers.percent(0.2), " <1"), (numbers.percent(99.7), " 99"), (numbers.percent(100.0), "100"),
     (numbers.percent(None), "  -"), (numbers.size(12), "12 kB"), (numbers.size(9318), "9.1 MB"),
     (numbers.size(84_000), "82 MB"), (numbers.size(999), "999 kB"), (numbers.size(1_023_900), "1.0 GB"),
-    (numbers.speed(1229), "1.2 MB/s"), (duration(9.9), "9 s"), (duration(125), "2 min 5 s"),
+    (numbers.speed(1229), "1.2 MB/s"), (duration(9.9), "9 s"), (duration(125), "2 min 5 s"), (duration(120), "2 min"),
     (duration(4320), "1 h 12 min"), (clock(42), "00:42"), (clock(3723), "1:02:03"),
     (numbers.quantity(84_000, "kB/s"), "82 MB/s"), (numbers.quantity(54.2, "%"), "54 %"),
     (numbers.quantity(20.0, "slots"), "20 slots"), (numbers.quantity(21_000.0, "/s"), "21,000/s"),

@@ -142,10 +142,7 @@ def progress() -> Progress:
     return Progress(3, 12, cell, 75.0)
 
 
-async def test_the_table_and_how_far_it_is(
-    appearance: Appearance,
-    progress: Progress,
-) -> None:
+async def test_the_table_and_how_far_it_is(appearance: Appearance, progress: Progress) -> None:
     rows = ["variant  req/s", "ten        212"]
 
     def first(appearance: Appearance, view: View) -> ExperimentScreen:
@@ -185,9 +182,7 @@ def test_nothing_else_changes() -> None:
     assert later(later(snapshot, 7.0), -7.0).measured.hosts == snapshot.measured.hosts
 
 
-async def test_the_table_is_there_at_once(
-    appearance: Appearance,
-) -> None:
+async def test_the_table_is_there_at_once(appearance: Appearance) -> None:
     sweep = sweep_of("headroom")
 
     def first(appearance: Appearance, view: View) -> TuneScreen:

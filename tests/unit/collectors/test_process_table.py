@@ -13,7 +13,6 @@ from collectors.linux.processes import (
     PSS_EVERY,
     PSS_FIRST,
     ProcessTable,
-    parse_stat,
 )
 from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
@@ -355,7 +354,3 @@ def test_of_a_crowd_of_servers_the_oldest_count(machine: Machine) -> None:
     machine.sample()
     assert len(machine.table.roots("nginx")) == MOST_SERVERS
     assert machine.table.roots("nginx")[0] == 10
-
-
-def test_a_name_as_long_as_a_book_is_cut() -> None:
-    assert parse_stat(stat_text(1, "x" * 3000)).name == "x" * 64

@@ -1,11 +1,8 @@
 """A connection without a network: it is fed bytes, and what it sends and reports is recorded."""
 
 from asyncio import Transport
-from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
-
-import pytest
 
 from loadtop.generator.connection import CONNECTING, IDLE, Connection
 from loadtop.generator.exchange import Exchange, Head, ResponseParser
@@ -117,8 +114,3 @@ class RecordedConnection:
     def hits(self) -> int:
         """Responses with learnt heads."""
         return sum(head.hits for head in self.exchange.heads.values())
-
-
-@pytest.fixture
-def make() -> Callable[..., RecordedConnection]:
-    return RecordedConnection

@@ -1,6 +1,5 @@
 """Responses: the same is understood however the bytes arrive, and nothing that a server sends can crash or hang it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +9,6 @@ from hypothesis import strategies as st
 from loadtop.generator.connection import ABORTED, CLOSING, FAST, IDLE, PARSING, Connection
 from loadtop.generator.exchange import MAX_HEAD, MAX_HEADS, MAX_INTERIM, Head
 from tests.unit.generator.conftest import RecordedConnection
-
-Make = Callable[..., RecordedConnection]
 
 PLAIN = b"HTTP/1.1 200 OK\r\nServer: test/1\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nT: 1\r\n\r\n"
@@ -48,9 +45,9 @@ BROKEN = {
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1 << 30])
 @pytest.mark.parametrize("name", WHOLE)
-def test_is_understood_again_and_again_however_it_is_cut(make: Make, name: str, size: int) -> None:
+def test_is_understood_again_and_again_however_it_is_cut(name: str, size: int) -> None:
     data, expected = WHOLE[name]
-    made = make(left=3)
+    made = RecordedConnection(left=3)
     made.feed(data, size)
     assert made.recorder.responses == [expected]
     for _ in range(3):
@@ -73,8 +70,8 @@ def test_any_cut_gives_the_same(name: str, sizes: list[int]) -> None:
     assert made.recorder.responses == [expected]
 
 
-def test_a_known_response_takes_the_short_way(make: Make) -> None:
-    made = make(left=10)
+def test_a_known_response_takes_the_short_way() -> None:
+    made = RecordedConnection(left=10)
     for _ in range(5):
         made.feed(PLAIN)
     assert len(made.recorder.responses) == 1
@@ -86,8 +83,8 @@ def test_a_known_response_takes_the_short_way(make: Make) -> None:
     assert made.transport.written == [made.exchange.request] * 6
 
 
-def test_a_known_head_frames_a_body_that_comes_in_pieces(make: Make) -> None:
-    made = make(left=2)
+def test_a_known_head_frames_a_body_that_comes_in_pieces() -> None:
+    made = RecordedConnection(left=2)
     made.feed(PLAIN)
     made.feed(PLAIN[:-3])
     assert len(made.recorder.responses) == 1
@@ -96,17 +93,17 @@ def test_a_known_head_frames_a_body_that_comes_in_pieces(make: Make) -> None:
     assert made.hits == 1
 
 
-def test_another_head_is_learnt_too(make: Make) -> None:
+def test_another_head_is_learnt_too() -> None:
     other = PLAIN.replace(b"test/1", b"test/22")
-    made = make(left=20)
+    made = RecordedConnection(left=20)
     for data in (PLAIN, other, PLAIN, other, PLAIN, PLAIN):
         made.feed(data)
     assert len(made.exchange.heads) == 2
     assert made.hits == 4
 
 
-def test_a_head_learnt_twice_keeps_its_hits_and_one_forgotten_is_no_longer_known(make: Make) -> None:
-    made = make(left=20)
+def test_a_head_learnt_twice_keeps_its_hits_and_one_forgotten_is_no_longer_known() -> None:
+    made = RecordedConnection(left=20)
     made.feed(PLAIN)
     made.feed(PLAIN)
     ((prefix, head),) = made.exchange.heads.items()
@@ -120,8 +117,8 @@ def test_a_head_learnt_twice_keeps_its_hits_and_one_forgotten_is_no_longer_known
     assert made.hits == 0
 
 
-def test_known_responses_are_forgotten_in_time(make: Make) -> None:
-    made = make(left=1 << 30)
+def test_known_responses_are_forgotten_in_time() -> None:
+    made = RecordedConnection(left=1 << 30)
     for number in range(5000):
         made.feed(PLAIN.replace(b"test/1", b"test/%d" % number))
         if len(made.exchange.heads) >= MAX_HEADS:
@@ -132,8 +129,8 @@ def test_known_responses_are_forgotten_in_time(make: Make) -> None:
 
 @pytest.mark.parametrize("extra", [b"x", b"HTTP/1.1 200 OK\r\n", PLAIN])
 @pytest.mark.parametrize("known", [False, True])
-def test_extra_output_is_noticed(make: Make, extra: bytes, known: bool) -> None:
-    made = make(left=9)
+def test_extra_output_is_noticed(extra: bytes, known: bool) -> None:
+    made = RecordedConnection(left=9)
     if known:
         made.feed(PLAIN)
     made.feed(PLAIN + extra)
@@ -142,8 +139,8 @@ def test_extra_output_is_noticed(make: Make, extra: bytes, known: bool) -> None:
     assert made.transport.aborted
 
 
-def test_what_comes_unasked_ends_the_connection_and_counts_nowhere(make: Make) -> None:
-    made = make()
+def test_what_comes_unasked_ends_the_connection_and_counts_nowhere() -> None:
+    made = RecordedConnection()
     made.feed(PLAIN)
     made.connection.state = IDLE
     made.feed(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
@@ -156,8 +153,8 @@ def test_what_comes_unasked_ends_the_connection_and_counts_nowhere(make: Make) -
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 30])
 @pytest.mark.parametrize("name", BROKEN)
-def test_anything_but_http_is_an_exception(make: Make, name: str, size: int) -> None:
-    made = make(left=9)
+def test_anything_but_http_is_an_exception(name: str, size: int) -> None:
+    made = RecordedConnection(left=9)
     made.feed(BROKEN[name], size)
     assert [kind for kind, _ in made.recorder.failures] == ["exceptions"]
     assert "not valid HTTP" in made.recorder.failures[0][1]
@@ -167,9 +164,9 @@ def test_anything_but_http_is_an_exception(make: Make, name: str, size: int) -> 
 
 @pytest.mark.parametrize("status", [b"200 OK", b"404 Not Found"])
 @pytest.mark.parametrize("size", [1, 1 << 30])
-def test_a_head_request_ends_with_the_head(make: Make, size: int, status: bytes) -> None:
+def test_a_head_request_ends_with_the_head(size: int, status: bytes) -> None:
     answer = b"HTTP/1.1 " + status + b"\r\nContent-Length: 99\r\n\r\n"
-    made = make(method="HEAD", left=2)
+    made = RecordedConnection(method="HEAD", left=2)
     for _ in range(3):
         made.feed(answer, size)
     assert len(made.recorder.totals) + len(made.recorder.parts) // 3 == 3
@@ -186,8 +183,8 @@ def test_a_head_request_ends_with_the_head(make: Make, size: int, status: bytes)
         (b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n", True),
     ],
 )
-def test_a_head_request_needs_no_length_to_keep_the_connection(make: Make, answer: bytes, stays: bool) -> None:
-    made = make(method="HEAD")
+def test_a_head_request_needs_no_length_to_keep_the_connection(answer: bytes, stays: bool) -> None:
+    made = RecordedConnection(method="HEAD")
     made.feed(answer)
     assert len(made.recorder.responses) == 1
     assert (made.recorder.times_idle == 1) is stays
@@ -195,8 +192,8 @@ def test_a_head_request_needs_no_length_to_keep_the_connection(make: Make, answe
 
 
 @pytest.mark.parametrize("size", [1, 1 << 30])
-def test_head_may_follow_another_method_on_the_same_connection(make: Make, size: int) -> None:
-    made, head = make(fast_path=False), make(method="HEAD").exchange
+def test_head_may_follow_another_method_on_the_same_connection(size: int) -> None:
+    made, head = RecordedConnection(fast_path=False), RecordedConnection(method="HEAD").exchange
     get = made.exchange
     for _ in range(2):
         made.feed(PLAIN, size)
@@ -209,16 +206,16 @@ def test_head_may_follow_another_method_on_the_same_connection(make: Make, size:
     assert not made.recorder.failures
 
 
-def test_a_body_after_a_head_request_is_too_much(make: Make) -> None:
-    made = make(method="HEAD")
+def test_a_body_after_a_head_request_is_too_much() -> None:
+    made = RecordedConnection(method="HEAD")
     made.feed(PLAIN)
     assert made.recorder.responses == [(200, 0, True)]
 
 
 @pytest.mark.parametrize("size", [1, 1 << 30])
 @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-def test_responses_without_length_end_with_the_connection(make: Make, version: bytes, size: int) -> None:
-    made = make()
+def test_responses_without_length_end_with_the_connection(version: bytes, size: int) -> None:
+    made = RecordedConnection()
     for body in (b"abc", b"a", b"abcde", b""):  # the same head says nothing about the length
         made.feed(b"HTTP/" + version + b" 200 OK\r\nServer: old\r\n\r\n" + body, size)
         assert made.connection.state == PARSING
@@ -243,8 +240,8 @@ def test_responses_without_length_end_with_the_connection(make: Make, version: b
         b"HTTP/1.1 200 OK\r\n\r\nabc",
     ],
 )
-def test_a_connection_that_ends_too_early_is_a_failed_receive(make: Make, start: bytes) -> None:
-    made = make()
+def test_a_connection_that_ends_too_early_is_a_failed_receive(start: bytes) -> None:
+    made = RecordedConnection()
     if start:
         made.feed(start)
     reset = ConnectionResetError("reset") if start == b"HTTP/1.1 200 OK\r\n\r\nabc" else None
@@ -254,27 +251,27 @@ def test_a_connection_that_ends_too_early_is_a_failed_receive(make: Make, start:
     assert not made.recorder.responses
 
 
-def test_a_kept_connection_closed_by_the_server_is_not_a_failure(make: Make) -> None:
-    made = make(left=1)
+def test_a_kept_connection_closed_by_the_server_is_not_a_failure() -> None:
+    made = RecordedConnection(left=1)
     made.feed(PLAIN)
     made.connection.connection_lost(ConnectionResetError("reset"))
     assert made.recorder.retries == [True]
     assert not made.recorder.failures
 
 
-def test_without_keepalive_every_response_ends_its_connection(make: Make) -> None:
-    made = make(keepalive=False, left=9)
+def test_without_keepalive_every_response_ends_its_connection() -> None:
+    made = RecordedConnection(keepalive=False, left=9)
     made.feed(PLAIN)
     assert made.connection.state == CLOSING
     assert made.transport.closed
-    said = make(keepalive=False, left=9)
+    said = RecordedConnection(keepalive=False, left=9)
     said.feed(WHOLE["close"][0])
     assert said.connection.state == CLOSING
     assert not said.transport.closed, "the server said that it would close"
 
 
-def test_times_are_in_order(make: Make) -> None:
-    made = make()
+def test_times_are_in_order() -> None:
+    made = RecordedConnection()
     made.feed(PLAIN, 7)
     total, connect, waiting = made.recorder.parts
     assert 0 <= connect <= total
@@ -282,8 +279,8 @@ def test_times_are_in_order(make: Make) -> None:
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_a_response_may_begin_before_the_whole_request_is_sent(make: Make, known: bool) -> None:
-    made = make(left=known, fast_path=False)
+def test_a_response_may_begin_before_the_whole_request_is_sent(known: bool) -> None:
+    made = RecordedConnection(left=known, fast_path=False)
     if known:
         made.feed(PLAIN)
     made.feed(PLAIN[:-1])
@@ -304,8 +301,8 @@ def test_garbage_is_survived(pieces: list[bytes]) -> None:
     assert len(made.recorder.responses) + len(made.recorder.failures) + made.hits <= 10 * len(pieces) + 1
 
 
-def test_a_late_transport_is_refused(make: Make) -> None:
-    made = make()
+def test_a_late_transport_is_refused() -> None:
+    made = RecordedConnection()
     late: Any = type(made.transport)()
     made.connection.state = ABORTED
     made.connection.connection_made(late)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtop.i18n import MAX_DEPTH, Message, MessageError, duration, listed, plural, rendered, sentences, tr, verbatim
+from loadtop.i18n import MAX_DEPTH, Message, MessageError, listed, plural, rendered, sentences, tr, verbatim
 
 WAIT = Message("{host} does not answer within {seconds:.0f} s", host="web1", seconds=4.6)
 
@@ -119,7 +119,3 @@ def test_hostile_depth_is_refused_and_repetition_is_bounded() -> None:
             data = {"template": "{a}", "params": [["a", data]]}
         with pytest.raises((msgspec.ValidationError, RecursionError)):
             msgspec.convert(data, Message)
-
-
-def test_durations_are_short() -> None:
-    assert [duration(each) for each in (9.9, 125, 120, 4320)] == ["9 s", "2 min 5 s", "2 min", "1 h 12 min"]

@@ -2,13 +2,8 @@
 
 import pytest
 
-from loadtop.i18n import pad, plain, width
+from loadtop.i18n import pad, width
 from loadtop.reports.text import wrapped
-
-
-def test_control_and_format_characters_are_shown_as_codes() -> None:
-    assert plain("a\x1b[2J\u202eb") == r"a\x1b[2J\x202eb"
-    assert plain("限界") == "限界"
 
 
 def test_columns_count_wide_characters() -> None:

@@ -46,11 +46,6 @@ def a_result(cell: Cell, rps: float | None = 100.0, **changes: Any) -> CellResul
 
 
 @pytest.fixture
-def plan_text() -> str:
-    return PLAN
-
-
-@pytest.fixture
 def write_plan(tmp_path: Path) -> Callable[[str], Path]:
     """Write a PLAN; the small one where no text is given."""
 

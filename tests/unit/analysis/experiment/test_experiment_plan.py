@@ -10,6 +10,7 @@ from loadtop.analysis.experiment.plan import ExperimentPlan, line_of
 from loadtop.cli import main
 from loadtop.cli.exit_codes import UsageError
 from loadtop.cli.options.experiment_plan import read_plan
+from tests.unit.analysis.experiment.conftest import PLAN
 
 Write = Callable[[str], Path]
 
@@ -24,8 +25,8 @@ def test_cells_are_variants_times_levels_times_repeats(plan: ExperimentPlan) -> 
     assert len({cell.key for cell in cells}) == len(cells)
 
 
-def test_a_valid_plan_is_outlined(write_plan: Write, plan_text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["experiment", str(write_plan(plan_text)), "--check"]) == 0
+def test_a_valid_plan_is_outlined(write_plan: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", str(write_plan(PLAN)), "--check"]) == 0
     assert ": 2 variants, 8 cells, about" in capsys.readouterr().out
     least = 'requests = 1\nconcurrencies = [1]\n[urls]\na = "http://127.0.0.1/"\n[[variants]]\nname = "one"\n'
     assert main(["experiment", str(write_plan(least)), "--check"]) == 0
@@ -45,11 +46,11 @@ def test_a_cell_that_means_something_else_has_another_key(plan: ExperimentPlan) 
     assert not {cell.key for cell in longer.cells()} & {cell.key for cell in plan.cells()}
 
 
-def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
+def test_variants_may_have_their_own(write_plan: Write) -> None:
     own = (
         'concurrencies = [3]\nrates = [50]\noptions = ["-H", "X-A: 1"]\n[variants.urls]\nother = "http://127.0.0.1/o"\n'
     )
-    plan = read_plan(write_plan(plan_text + own))
+    plan = read_plan(write_plan(PLAN + own))
     cells = [cell for cell in plan.cells() if cell.variant.name == "two" and cell.repeat == 1]
     assert [(cell.url_name, cell.level.label) for cell in cells] == [("other", "c=3"), ("other", "50/s")]
     assert cells[1].words[:5] == ("-k", "-H", "X-A: 1", "--rate", "50")
@@ -82,11 +83,9 @@ def test_variants_may_have_their_own(write_plan: Write, plan_text: str) -> None:
         ('title = "Processes"', 'title = "Processes', 1, "invalid TOML"),
     ],
 )
-def test_a_mistake_is_reported_with_its_line(
-    old: str, new: str, line: int, said: str, write_plan: Write, plan_text: str
-) -> None:
-    assert old in plan_text
-    file = write_plan(plan_text.replace(old, new))
+def test_a_mistake_is_reported_with_its_line(old: str, new: str, line: int, said: str, write_plan: Write) -> None:
+    assert old in PLAN
+    file = write_plan(PLAN.replace(old, new))
     with pytest.raises(UsageError) as error:
         read_plan(file)
     assert str(error.value).startswith(f"{file}, line {line}: "), str(error.value)
@@ -103,8 +102,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_plan(tmp_path / "missing.toml")
 
 
-def test_where_a_key_stands(plan_text: str) -> None:
-    assert line_of(plan_text, "", 0, "warmup") == 4
-    assert line_of(plan_text, "variants", 1, "apply") == 18
-    assert line_of(plan_text, "variants", 1, "missing") == 16
-    assert line_of(plan_text, "nowhere", 0, "missing") == 1
+def test_where_a_key_stands() -> None:
+    assert line_of(PLAN, "", 0, "warmup") == 4
+    assert line_of(PLAN, "variants", 1, "apply") == 18
+    assert line_of(PLAN, "variants", 1, "missing") == 16
+    assert line_of(PLAN, "nowhere", 0, "missing") == 1
