@@ -11,7 +11,7 @@ from loadtop.i18n import language, set_language
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.course import Course, Run
+from tests.unit.course import Course, Run, frame_of
 
 FACTS = model.HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
 
@@ -139,49 +139,31 @@ def machine() -> Machine:
 
 
 @pytest.fixture
-def another_machine() -> Callable[..., Machine]:
-    return Machine
-
-
-@pytest.fixture
 def load() -> Load:
     return Load()
 
 
 @pytest.fixture
-def course(machine: Machine, load: Load, frame_of: Callable[..., model.Frame]) -> Course:
+def course(machine: Machine, load: Load) -> Course:
     """A test as it continues, interval by interval."""
-    return Course(machine, load, frame_of)
+    return Course(machine, load)
 
 
 @pytest.fixture
-def course_at(load: Load, frame_of: Callable[..., model.Frame]) -> Callable[[str], Course]:
-    """A test as it continues, of which only this machine, with this role, is watched."""
-    return lambda role: Course(Machine("here", role), load, frame_of)
-
-
-@pytest.fixture
-def run(machine: Machine, load: Load, frame_of: Callable[..., model.Frame]) -> Run:
+def run(machine: Machine, load: Load) -> Run:
     """A test that is added up as it goes."""
-    return Run(machine, frame_of, load)
+    return Run(machine, load)
 
 
 @pytest.fixture
-def watch(machine: Machine, frame_of: Callable[..., model.Frame]) -> Run:
+def watch(machine: Machine) -> Run:
     """A machine that is watched without a load, added up as it goes."""
-    return Run(machine, frame_of)
+    return Run(machine)
 
 
-@pytest.fixture
-def frame_of() -> Callable[..., model.Frame]:
-    """Build a frame: number (and second), load sample, host states."""
-
-    def build(
-        number: int, load: model.LoadSample | None, *hosts: model.HostState, marks: tuple[str, ...] = ()
-    ) -> model.Frame:
-        return model.Frame(number, float(number), 1_700_000_000.0 + number, load, hosts, marks)
-
-    return build
+@pytest.fixture(name="frame_of")
+def frame_builder() -> Callable[..., model.Frame]:
+    return frame_of
 
 
 @pytest.fixture

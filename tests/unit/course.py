@@ -7,7 +7,7 @@ from typing import Any
 from loadtop.analysis.totals.totals import RunResult, Totals
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.diagnosis.finding import Diagnosis, Evidence
-from loadtop.model import Frame, GeneratorSample, Latencies
+from loadtop.model import Frame, GeneratorSample, HostState, Latencies, LoadSample
 from loadtop.model.histogram import distribution
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
 from loadtop.rates.measured import Measurer
@@ -49,12 +49,17 @@ def served(rps: float, *milliseconds: float, c: int = 20, **changes: Any) -> dic
     return {"rps": rps, "latencies": latencies, "concurrency": c, "in_flight": c, "connections": c, **changes}
 
 
+def frame_of(number: int, load: LoadSample | None, *hosts: HostState, marks: tuple[str, ...] = ()) -> Frame:
+    """What is known in the second ``number``."""
+    return Frame(number, float(number), 1_700_000_000.0 + number, load, hosts, marks)
+
+
 class Course:
     """Each call is one interval and gives the diagnosis after it. Entries of ``changes`` and ``load`` that can be
     called are given the interval's number, so that counters go on."""
 
-    def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame]) -> None:
-        self.machine, self.load, self.frame_of = machine, load, frame_of
+    def __init__(self, machine: Any, load: Any) -> None:
+        self.machine, self.load = machine, load
         self.measurer, self.diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
         self.number = -1
 
@@ -63,7 +68,7 @@ class Course:
         if "changes" in settings:
             settings["changes"] = self._now(settings["changes"])
         sample = self.load.sample(cpu=cpu, **self._now(load or {}))
-        frame = self.frame_of(self.number, sample, self.machine.state(**settings))
+        frame = frame_of(self.number, sample, self.machine.state(**settings))
         return self.diagnoser.diagnose(self.measurer.measure(frame))
 
     def go_on(self, times: int, **settings: Any) -> Diagnosis:
@@ -76,8 +81,8 @@ class Course:
 class Run:
     """A test whose intervals are added up as they go; without a ``load``, its machine is only watched."""
 
-    def __init__(self, machine: Any, frame_of: Callable[..., Frame], load: Any = None) -> None:
-        self.machine, self.load, self.frame_of = machine, load, frame_of
+    def __init__(self, machine: Any, load: Any = None) -> None:
+        self.machine, self.load = machine, load
         self.pipeline, self.totals = Pipeline(), Totals("http://web1/")
         self.number = -1
 
@@ -95,9 +100,7 @@ class Run:
         self.number += 1
         times = {"latencies": Latencies(distribution([1000, 2000, 3000]))}
         sample = None if self.load is None else self.load.sample(**times | load)
-        snapshot = self.pipeline.snapshot(
-            self.frame_of(self.number, sample, self.machine.state(**settings), marks=marks)
-        )
+        snapshot = self.pipeline.snapshot(frame_of(self.number, sample, self.machine.state(**settings), marks=marks))
         self.totals.add(snapshot)
         return snapshot
 

@@ -1,6 +1,5 @@
 """From measured frames to the limit."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +12,11 @@ from loadtop.diagnosis.diagnoser import EARLY, SILENT_S, Diagnoser, Latch
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.i18n import Message
-from loadtop.model import Failures, Frame, Listener, LoadState, Outcome, ServerSeen, State, Tcp
+from loadtop.model import Failures, Listener, LoadState, Outcome, ServerSeen, State, Tcp
 from loadtop.rates.measured import Measurer
 from loadtop.rates.records import GeneratorRates
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
-from tests.unit.course import FULL, Course
+from tests.unit.course import FULL, Course, frame_of
 from tests.unit.interval import host, measured
 
 
@@ -158,9 +157,7 @@ def test_a_full_resource_comes_before_the_requests_that_it_makes_fail(course: Co
     assert [finding.bottleneck for finding in diagnosis.findings] == ["cpu", "errors"]
 
 
-def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(
-    course: Course, load: Any, frame_of: Callable[..., Frame]
-) -> None:
+def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(course: Course, load: Any) -> None:
     course.go_on(4, **FULL)
     stale = replace(course.machine.state(**FULL), fresh=False, problem="no answer")
 
@@ -175,10 +172,7 @@ def test_missing_samples_neither_raise_nor_drop_a_finding_at_once(
     assert str(dropped.advice) == "No sample from web1 for 10 s, so the headroom is unknown."
 
 
-def test_the_same_frames_give_the_same_diagnosis_again(
-    another_machine: Callable[..., Any], load: Any, frame_of: Callable[..., Frame]
-) -> None:
-    machine = another_machine()
+def test_the_same_frames_give_the_same_diagnosis_again(machine: Any, load: Any) -> None:
     frames = [frame_of(i, load.sample(), machine.state(**(FULL if i > 3 else {}))) for i in range(9)]
 
     def run() -> list[Diagnosis]:

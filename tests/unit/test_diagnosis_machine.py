@@ -1,6 +1,5 @@
 """Limits of machines: memory, disks, stolen and throttled processors, lines; and what looks like one."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,8 @@ import pytest
 from loadtop import model
 from loadtop.diagnosis.finding import Finding
 from loadtop.pipeline.snapshot import Pipeline
-from tests.unit.course import FULL, Counted, Course, counted, generator, named
+from tests.unit.conftest import Machine
+from tests.unit.course import FULL, Counted, Course, counted, frame_of, generator, named
 from tests.unit.known import known
 
 Settings = dict[str, Any]
@@ -270,20 +270,16 @@ def test_a_core_used_by_another_program_is_not_a_limit(course: Course) -> None:
     ],
     ids=["others beside a generator in time", "the generator itself", "what keeps the generator waiting"],
 )
-def test_a_full_machine_that_generates(
-    course_at: Callable[[str], Course], processes: Settings, settings: Settings, limit: str
-) -> None:
+def test_a_full_machine_that_generates(load: Any, processes: Settings, settings: Settings, limit: str) -> None:
     full: Settings = {"busy": (95.0, 93.0), "running": 5, "board": None}
-    assert named(course_at("generator").go_on(6, processes=processes, load=settings, **full)) == limit
+    course = Course(Machine("here", "generator"), load)
+    assert named(course.go_on(6, processes=processes, load=settings, **full)) == limit
 
 
 @pytest.mark.parametrize(("boots", "hosts"), [(("a", "a"), ["web"]), (("a", "b"), ["web", "here"])])
-def test_a_machine_under_two_names_is_one_limit(
-    another_machine: Callable[..., Any], load: Any, frame_of: Callable[..., model.Frame], boots: tuple[str, str],
-    hosts: list[str],
-) -> None:  # fmt: skip
+def test_a_machine_under_two_names_is_one_limit(load: Any, boots: tuple[str, str], hosts: list[str]) -> None:
     """A container tells the same of the processors as the machine that it is on."""
-    machines = [another_machine("here", "other"), another_machine("web", "target")]
+    machines = [Machine("here", "other"), Machine("web", "target")]
     pipeline = Pipeline()
     found: tuple[Finding, ...] = ()
     for number in range(6):

@@ -1,7 +1,6 @@
 """Limits of servers and of the generator's supplies: pools, queues, ports, descriptors; and what looks like one: small
 pools, bursts, figures that are some seconds old."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
+from tests.unit.conftest import Machine
 from tests.unit.course import FULL, Course, counted, evidence, generator, named
 
 SEEN = ServerSeen("Apache", "web1", 8080, "/")
@@ -247,11 +247,12 @@ def test_an_open_load_without_a_free_connection_needs_connections(course: Course
     assert "raise the rate (now 100/s)" in str(course.go_on(4, board=None, load=arriving(1, 100.0)).verdict.advice)
 
 
-def test_a_quota_of_the_whole_container_is_not_the_generators_alone(course_at: Callable[[str], Course]) -> None:
+def test_a_quota_of_the_whole_container_is_not_the_generators_alone(load: Any) -> None:
     def group(n: int) -> CgroupLimits:
         return CgroupLimits("/", 2, 50_000, 100_000, periods=10 * n, throttled_periods=8 * n, throttled_us=300_000 * n)
 
-    assert named(course_at("target+generator").go_on(4, load=QUOTA, changes={"cgroup": counted(group)})) == "throttled"
+    course = Course(Machine("here", "target+generator"), load)
+    assert named(course.go_on(4, load=QUOTA, changes={"cgroup": counted(group)})) == "throttled"
 
 
 def test_the_kernels_word_that_no_port_is_left_is_enough_at_once(course: Course) -> None:
@@ -274,7 +275,7 @@ def test_a_load_with_more_connections_than_files_is_refused(course: Course) -> N
         assert part in str(diagnosis.verdict.advice)
 
 
-def test_of_a_server_that_is_not_watched_no_headroom_is_claimed(course_at: Callable[[str], Course]) -> None:
-    verdict = course_at("generator").go_on(3, board=None).verdict
+def test_of_a_server_that_is_not_watched_no_headroom_is_claimed(load: Any) -> None:
+    verdict = Course(Machine("here", "generator"), load).go_on(3, board=None).verdict
     assert (verdict.bottleneck, verdict.confidence) == ("none", 0.5)
     assert "The server's host is not watched. Add it with --host" in str(verdict.advice)

@@ -1,6 +1,5 @@
 """Requests that wait for something no one watches, told from pages that differ; and the next limit."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.forecast import LEAST_INTERVALS
 from loadtop.model import CgroupLimits, Cpu, CpuTimes, Network
 from loadtop.servers.php_fpm.record import FpmPool
+from tests.unit.conftest import Machine
 from tests.unit.course import FULL, Course, counted, named, served
 from tests.unit.known import known
 
@@ -69,8 +69,8 @@ def test_immediate_errors_do_not_measure_a_good_response(course: Course) -> None
     assert set(steady) == {"none"}
 
 
-def test_without_the_servers_machine_the_advice_is_to_watch_it(course_at: Callable[[str], Course]) -> None:
-    course = course_at("generator")
+def test_without_the_servers_machine_the_advice_is_to_watch_it(load: Any) -> None:
+    course = Course(Machine("here", "generator"), load)
     course.go(load=served(50, *BEGINNING))
     course.go(load=served(50, *BEGINNING))
     assert "Add it with --host" in str(course.go_on(3, load=served(50, *[400.0] * 50)).verdict.advice)

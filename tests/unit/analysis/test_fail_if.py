@@ -1,6 +1,6 @@
 """Rules of --fail-if."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from loadtop.analysis.fail_if import HOST_READERS, LOAD_READERS, Condition, ConditionError, Watchdog
 from loadtop.diagnosis.diagnoser import Diagnoser
-from loadtop.model import Distribution, Failures, Frame, Latencies, LoadSample, LoadState
+from loadtop.model import Distribution, Failures, Latencies, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
+from tests.unit.course import frame_of
 
 SUMMARY: dict[str, Any] = {
     "load": {
@@ -95,9 +96,7 @@ def test_any_text_is_a_rule_or_a_clear_error(text: str) -> None:
         assert str(error)  # noqa: PT017 - both outcomes are right; only another exception is not
 
 
-def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(
-    machine: Any, load: Any, frame_of: Callable[..., Frame]
-) -> None:
+def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(machine: Any, load: Any) -> None:
     condition = Condition.parse("web1.cpu.idle<5% for 3s")
     measurer, diagnoser = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS)
 
@@ -112,7 +111,7 @@ def test_a_rule_with_a_time_holds_only_after_that_time_in_a_row(
     assert watch([0, 99, 99, 99, 0])
 
 
-def watched(text: str, samples: Iterable[LoadSample], frame_of: Callable[..., Frame]) -> bool:
+def watched(text: str, samples: Iterable[LoadSample]) -> bool:
     """Whether a rule held over intervals with these samples of the load."""
     measurer, diagnoser, watchdog = Measurer(KINDS), Diagnoser(VERDICTS, DEMANDS), Watchdog([Condition.parse(text)])
     for number, sample in enumerate(samples):
@@ -133,22 +132,22 @@ def watched(text: str, samples: Iterable[LoadSample], frame_of: Callable[..., Fr
         ("failed>30% for 2s", False),
     ],
 )
-def test_times_and_counts_are_watched_too(text: str, broken: bool, load: Any, frame_of: Callable[..., Frame]) -> None:
+def test_times_and_counts_are_watched_too(text: str, broken: bool, load: Any) -> None:
     times = Latencies(Distribution(2, 500_000, 0, 100_000, 400_000, (1, 2), (1, 1)))
     samples = [load.sample(latencies=times, failures=Failures(connect=number)) for number in range(6)]
-    assert watched(text, samples, frame_of) == broken
+    assert watched(text, samples) == broken
 
 
-def test_intervals_before_and_after_the_load_hold_no_rule(load: Any, frame_of: Callable[..., Frame]) -> None:
+def test_intervals_before_and_after_the_load_hold_no_rule(load: Any) -> None:
     def samples(state: LoadState, count: int = 5) -> list[LoadSample]:
         return [load.sample(state=state) for _ in range(count)]
 
     rule = "bottleneck=none for 3s"
-    assert not watched(rule, [*samples(LoadState.STARTING), *samples(LoadState.WARMUP)], frame_of)
-    assert not watched(rule, samples(LoadState.DONE), frame_of)
-    assert watched(rule, samples(LoadState.RUNNING), frame_of)
+    assert not watched(rule, [*samples(LoadState.STARTING), *samples(LoadState.WARMUP)])
+    assert not watched(rule, samples(LoadState.DONE))
+    assert watched(rule, samples(LoadState.RUNNING))
     parts = [*samples(LoadState.RUNNING, 3), *samples(LoadState.WARMUP, 1), *samples(LoadState.RUNNING, 2)]
-    assert not watched(rule, parts, frame_of), "in a row"
+    assert not watched(rule, parts), "in a row"
 
 
 @pytest.mark.parametrize("text", ["failed>1%", "failed>0", "non_2xx>1%", "rps>1", "received_kb_s>1", "p99>1ms"])

@@ -1,6 +1,5 @@
 """Several machines serve the load: which are targets, and what is reported of them in one number."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,8 @@ from loadtop.cli.hosts import watched_hosts
 from loadtop.cli.options.command_line import parse
 from loadtop.model import Frame, LoadState
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
+from tests.unit.conftest import Machine
+from tests.unit.course import frame_of
 
 
 class Far(SshTransport):
@@ -51,9 +52,9 @@ def test_each_machine_that_serves_a_url_is_a_target(urls: list[str], found: list
 class TwoTargets:
     """A test of two web servers, added up as it goes."""
 
-    def __init__(self, machine: Callable[..., Any], load: Any, frame_of: Callable[..., Frame]) -> None:
-        self.machines = (machine("db", "other"), machine("one"), machine("two"))
-        self.load, self.frame_of = load, frame_of
+    def __init__(self, load: Any) -> None:
+        self.machines = (Machine("db", "other"), Machine("one"), Machine("two"))
+        self.load = load
         self.pipeline = Pipeline()
         self.summary, self.sweep = Totals("http://one/"), Sweep()
         self.number = -1
@@ -63,7 +64,7 @@ class TwoTargets:
         for _ in range(times):
             self.number += 1
             states = [machine.state(**each) for machine, each in zip(self.machines, settings, strict=True)]
-            self.add(self.frame_of(self.number, self.load.sample(**load), *states))
+            self.add(frame_of(self.number, self.load.sample(**load), *states))
         return self.last
 
     def add(self, frame: Frame) -> None:
@@ -73,8 +74,8 @@ class TwoTargets:
 
 
 @pytest.fixture
-def two(another_machine: Callable[..., Any], load: Any, frame_of: Callable[..., Frame]) -> TwoTargets:
-    return TwoTargets(another_machine, load, frame_of)
+def two(load: Any) -> TwoTargets:
+    return TwoTargets(load)
 
 
 FULL: dict[str, Any] = {"busy": (97.0, 97.0)}
@@ -116,6 +117,6 @@ def test_no_headroom_is_claimed_while_one_target_is_silent(two: TwoTargets, load
     for _ in range(4):
         two.number += 1
         silent = replace(states[2], fresh=False, problem="no answer")
-        two.add(two.frame_of(two.number, load.sample(), states[0], two.machines[1].state(), silent))
+        two.add(frame_of(two.number, load.sample(), states[0], two.machines[1].state(), silent))
     advice = two.last.diagnosis.verdict.advice
     assert str(advice) == "No sample from two for 4 s, so the headroom is unknown."

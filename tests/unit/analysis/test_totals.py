@@ -1,7 +1,6 @@
 """A test added up: the JSON summary, the time line, the report."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -16,7 +15,7 @@ from loadtop.reports.ab import ab_report, ab_table
 from loadtop.reports.tables import tables
 from loadtop.reports.text import report
 from loadtop.servers.apache.record import ApacheStatus
-from tests.unit.course import FULL, Run, generator
+from tests.unit.course import FULL, Run, frame_of, generator
 
 
 def test_the_summary_has_the_contracts_keys(run: Run) -> None:
@@ -240,7 +239,7 @@ def test_rates_that_are_stepped_have_no_knee(run: Run) -> None:
     assert (run.json()["knee"], run.json()["sizing"]) == (None, None)
 
 
-def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any, frame_of: Callable[..., model.Frame]) -> None:
+def test_a_host_that_was_never_there_is_not_measured(run: Run, load: Any) -> None:
     for number in range(4):
         frame = frame_of(number, load.sample(), model.HostState("web1", "target", None, False, "no answer"))
         run.totals.add(run.pipeline.snapshot(frame))

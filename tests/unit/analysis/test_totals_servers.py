@@ -18,7 +18,7 @@ from loadtop.servers.php_fpm.kind import PHP_FPM
 from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
-from tests.unit.course import Run
+from tests.unit.course import Run, frame_of
 from tests.unit.known import known
 
 POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
@@ -96,7 +96,7 @@ def test_in_japanese_figures_stay_in_their_columns(watch: Run, load: Any) -> Non
     assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text
     assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
     sample = load.sample(failures=Failures(timeout=3), non_2xx=7, state=LoadState.WARMUP)
-    said = line(Pipeline().snapshot(watch.frame_of(5, sample)))
+    said = line(Pipeline().snapshot(frame_of(5, sample)))
     assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said
 
 

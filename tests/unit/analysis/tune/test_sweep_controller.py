@@ -7,16 +7,17 @@ import pytest
 
 from loadtop.analysis.tune.controller import StepSearch, SweepController, TimeLimits
 from loadtop.analysis.tune.step import StepResult, Sweep
-from loadtop.model import Frame, LoadState
+from loadtop.model import LoadState
 from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
+from tests.unit.course import frame_of
 
 
 class Stage:
     """A server with some slots, each of which serves ten requests a second; and the sweep that finds that out."""
 
-    def __init__(self, machine: Any, load: Any, frame_of: Callable[..., Frame], slots: int, **bounds: float) -> None:
-        self.machine, self.load, self.frame_of, self.slots = machine, load, frame_of, slots
+    def __init__(self, machine: Any, load: Any, slots: int, **bounds: float) -> None:
+        self.machine, self.load, self.slots = machine, load, slots
         self.concurrency, self.step, self.number = 1, 1, 0
         self.commands: list[Command] = []
         self.results: list[StepResult] = []
@@ -46,7 +47,7 @@ class Stage:
                 state=LoadState.STOPPED if ended else LoadState.RUNNING,
             )
             board = "W" * (busy + 1) + "_" * (20 - busy - 1)
-            frame = self.frame_of(self.number, sample, self.machine.state(board=board))
+            frame = frame_of(self.number, sample, self.machine.state(board=board))
             snapshot = self.pipeline.snapshot(frame)
             self.snapshots.append(snapshot)
             self.sweep.add(snapshot)
@@ -57,9 +58,9 @@ class Stage:
 
 
 @pytest.fixture
-def stage(machine: Any, load: Any, frame_of: Callable[..., Frame]) -> Callable[..., Stage]:
+def stage(machine: Any, load: Any) -> Callable[..., Stage]:
     def build(slots: int = 4, **bounds: float) -> Stage:
-        return Stage(machine, load, frame_of, slots, **bounds)
+        return Stage(machine, load, slots, **bounds)
 
     return build
 
