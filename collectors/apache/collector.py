@@ -39,8 +39,8 @@ FIX = """\
 """The block that switches the page on, for Apache's configuration."""
 
 ADVICE = PageAdvice(
-    denied="not permitted ({status}). Allow this machine in Apache's configuration, for example with"
-    " `Require local` or `Require ip ADDRESS`",
+    denied="not permitted ({status}). In Apache's configuration, allow requests from the watched host itself, for"
+    " example with `Require local`",
     missing=(
         "page not found (404). If this is Apache, enable mod_status (`a2enmod status`), add "
         "this to its configuration, and reload Apache"

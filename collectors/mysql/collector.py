@@ -111,9 +111,9 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
         if _code(error) not in _DENIED:
             return None
         return FetchError(
-            "MySQL denied the login. Put user and password into the [client] section of "
-            "~/.my.cnf and set the server with {option}, or create an account that this user "
-            "can log in to through the unix socket.",
+            "MySQL denied the login. On the machine where loadtop runs, put user and password into the [client] "
+            "section of ~/.my.cnf and set the server with {option}. Or create an account that this user can log in to "
+            "through the unix socket.",
             option="--mysql ADDRESS",
             fix=FIX,
         )

@@ -42,7 +42,8 @@ location = /nginx_status {
 """The block that enables the page, for a ``server`` of nginx's configuration."""
 
 ADVICE = PageAdvice(
-    denied="not permitted ({status}). Allow this machine in nginx's configuration (`allow ADDRESS;`)",
+    denied="not permitted ({status}). In nginx's configuration, allow requests from the watched host itself"
+    " (`allow ADDRESS;`)",
     missing="page not found (404). If this is nginx, add this to a server block, and reload nginx",
     unread="{error}. Add this to a server block of nginx or name the page with {option}",
     option="--nginx URL",

@@ -27,8 +27,8 @@ STATUS_PATHS = ("/fpm-status", "/status", "/php-fpm-status", "/php_fpm_status", 
 FIX = "pm.status_path = /fpm-status"  # for the section of the pool in php-fpm's configuration
 
 ADVICE = PageAdvice(
-    denied="not permitted ({status}). In the web server's configuration, allow this machine to request that path"
-    " (Apache: `Require local`), and set pm.status_path in the pool's configuration",
+    denied="not permitted ({status}). In the web server's configuration, allow requests for that path from the"
+    " watched host itself (Apache: `Require local`), and set pm.status_path in the pool's configuration",
     missing=(
         "page not found (404). Add this to the pool's section of the php-fpm configuration, "
         "and reload php-fpm. If a web server is in front, also forward that path to the pool"

@@ -109,9 +109,8 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
             text = short(str(said), LONGEST_TEXT)
             return FetchError("PostgreSQL reports an error: {error}", error=text) if said else None
         return FetchError(
-            "PostgreSQL denied the login. Put the password into ~/.pgpass and set the server "
-            "with {option}, or create a role with this user's name, to log in through the "
-            "unix socket.",
+            "PostgreSQL denied the login. On the machine where loadtop runs, put the password into ~/.pgpass and set "
+            "the server with {option}. Or create a role with this user's name, to log in through the unix socket.",
             option="--postgresql ADDRESS",
             fix=FIX,
         )

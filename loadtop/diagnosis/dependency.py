@@ -54,7 +54,8 @@ class _Known(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """How long a request spent there when few asked, and how many times that is slower."""
+    """How long a request spent there when few asked, or at most (``SHORTEST_REQUEST``), and how many times that is
+    slower."""
 
     ms: float
     factor: float
@@ -151,11 +152,11 @@ class Dependencies:
         low, high = percentile(times, 5.0), percentile(times, 95.0)
         if high - low > EVENLY * 1000 * ms and not is_queue_without_order(times, self._least.us):
             return None
-        return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), FIRST_REQUESTS)
+        return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), SHORTEST_REQUEST)
 
 
 FEWER_ASKED = "loadtop: multiple of the time with fewer requests"
-FIRST_REQUESTS = "loadtop: multiple of the first requests' time"
+SHORTEST_REQUEST = "loadtop: multiple of shortest request"
 BY_ITSELF = "the database: sessions that one session blocks"
 
 
@@ -213,11 +214,17 @@ def _advice(
         "{working} requests wait for it, {ms:.3g} ms each. More workers would not "
         "help."
     )
-    if base is not None:
+    if base is not None and base.source == FEWER_ASKED:
         template = (
             "Speed up or scale {service} at {address}: {questions:.1f} of "
             "{working} requests wait for it, {ms:.3g} ms each ({least:.3g} ms under "
             "less load). More workers would not help."
+        )
+    elif base is not None:
+        template = (
+            "Speed up or scale {service} at {address}: {questions:.1f} of "
+            "{working} requests wait for it, {ms:.3g} ms each (the shortest whole request: {least:.3g} "
+            "ms). More workers would not help."
         )
     waits = Message(
         template,

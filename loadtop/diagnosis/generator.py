@@ -45,8 +45,14 @@ def _assess_process(measured: Measured) -> Assessment | None:
         held=wanted > WORKER_CLEAR_PCT or late or often is not None,
         evidence=(
             Row("generator.throttled_pct", often, PERIODS_PCT, "%", "awesome-prometheus-alerts: 25 %"),
-            Row("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust: over 90 %"),
-            Row("generator.worker_wanted_pct", wanted if waits else None, WORKER_PCT, "%", "Locust, waits included"),
+            Row("generator.worker_cpu_pct", generator.busiest, WORKER_PCT, "%", "Locust's warning level: 90 %"),
+            Row(
+                "generator.worker_wanted_pct",
+                wanted if waits else None,
+                WORKER_PCT,
+                "%",
+                "Locust's warning level, with CPU waits",
+            ),
             Row("generator.unsent_pct", unsent if late else None, UNSENT_PCT, "%", "loadtop, calibrated"),
         ),
         advice=lambda: _advice(measured, generator.workers, stopped, wait if waits else None),
@@ -113,7 +119,7 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
     return Assessment(
         over=busy > MACHINE_PCT and has_effect,
         held=busy > MACHINE_CLEAR_PCT and has_effect,
-        evidence=(Row("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6: leave 20 % idle"),),
+        evidence=(Row("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6's manual: leave 20 % idle"),),
         advice=Message(
             "Generate the load on another machine, or on more machines: the CPU of {host} is nearly full.",
             host=host.name,

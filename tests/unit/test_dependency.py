@@ -235,7 +235,7 @@ def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, h
     found = known(asked(host(peers=(peer,)), [least] * 12, SLOW_MS, load={"in_flight": in_flight}))
     assert (*states(found), found.confidence) == (over, held, 0.925)
     assert value(found, "dependency.ms") == 20 * peer.questions
-    assert f"ms each ({least:.3g} ms under less load). More workers" in advice(found)
+    assert f"ms each (the shortest whole request: {least:.3g} ms). More workers" in advice(found)
 
 
 @pytest.mark.parametrize(("rps", "real"), [(400.0, True), (401.0, False)])
@@ -272,7 +272,7 @@ def test_without_times_when_fewer_asked_all_must_take_as_long(times: list[float]
 def test_what_it_took_when_fewer_asked(
     before: dict[str, Any], intervals: int, expected: tuple[float, bool, bool] | None
 ) -> None:
-    """The pages differ, so the first requests say nothing."""
+    """The pages differ, so the shortest request says nothing."""
     dependencies, found = Dependencies(), dict[str, Assessment]()
     differ = {"latencies": Latencies(distribution([2_000, 240_000] * 25)), "in_flight": 12}
     few = mysql(before.pop("questions", 4.0))
@@ -284,6 +284,7 @@ def test_what_it_took_when_fewer_asked(
         assert "wait for it, 200 ms each. More workers" in advice(found["web1"])
     else:
         assert rows["dependency.ms"] == pytest.approx(expected[0])
+        assert f"({expected[0] / 1.7:.3g} ms under less load). More workers" in advice(found["web1"])
         assert (*states(found["web1"]), found["web1"].confidence) == (*expected[1:], 0.975)
 
 

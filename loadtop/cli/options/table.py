@@ -22,7 +22,7 @@ COMMANDS = {
         Command("run", "[run] [OPTIONS] URL [URL ...]", "run a load test and watch it", "run",
             ("http://127.0.0.1/", "-k -c 50 -t 60 http://web1/", "--host web=ssh://web1 -c 20 http://web1/index.php",
              "--headless --json - --fail-if 'p99>500ms' -n 1000 http://web1/")),
-        Command("tune", "tune [OPTIONS] URL", "find the best number of connections and of workers", "run",
+        Command("tune", "tune [OPTIONS] URL", "find the best number of connections and of server workers", "run",
             ("tune http://127.0.0.1/", "tune -c 64 -t 90 --host web=ssh://web1 http://web1/index.php")),
         Command("compare", "compare [OPTIONS] SESSION SESSION ...", "compare runs, and tell real changes from chance",
             "compare", ("compare before.loadtop after.loadtop",)),

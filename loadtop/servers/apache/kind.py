@@ -33,6 +33,7 @@ DEFAULT_THREADS = 25  # ThreadsPerChild where the server does not tell it: Apach
 
 SLOTS: Translatable = "worker slots"
 
+FULL_SOURCE = "Linuxfabrik: 95 % of the slots"
 FULL_CLEAR_PCT = 85.0  # percent of the slots taken below which it is cleared
 QUEUE = 0  # connections in the accept queue of the server's port: any that stays there waits for a worker
 
@@ -81,7 +82,7 @@ def _by_scoreboard(measured: Measured, host: HostView, page: ApacheStatus, queue
         over=wanted >= FULL_PCT and backs_up(measured, page.capacity),
         held=wanted >= FULL_CLEAR_PCT,
         evidence=(
-            Row("apache.full_pct", page.full, FULL_PCT, "%", "Linuxfabrik: 95 % of the slots"),
+            Row("apache.full_pct", page.full, FULL_PCT, "%", FULL_SOURCE),
             Row("apache.busy", page.busy + page.graceful, page.capacity, "slots", "scoreboard"),
             Row("tcp.accept_queue", queue, QUEUE, "conn", "loadtop, calibrated"),
         ),
@@ -123,7 +124,7 @@ def _accept_queue(measured: Measured, host: HostView) -> int | None:
 
 def _headroom(host: HostView) -> Iterator[Evidence]:
     for page in host.servers(NAME, ApacheStatus):
-        yield Evidence("apache.full_pct", host.name, page.reading.full, FULL_PCT, "%", "Linuxfabrik", below=True)
+        yield Evidence("apache.full_pct", host.name, page.reading.full, FULL_PCT, "%", FULL_SOURCE, below=True)
 
 
 APACHE_WORKERS = Verdict(
