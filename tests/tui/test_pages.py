@@ -136,17 +136,12 @@ def test_a_window_that_is_closed_during_a_replay_ends_it_all(monkeypatch: pytest
     assert shown == ["page", "replay"]
 
 
-@pytest.fixture
-def progress() -> Progress:
+async def test_the_table_and_how_far_it_is(appearance: Appearance) -> None:
     cell = Cell(Variant(name="ten\x1b[31m processes", apply=("true",)), "", URL, LoadLevel(20), 1, (URL,))
-    return Progress(3, 12, cell, 75.0)
-
-
-async def test_the_table_and_how_far_it_is(appearance: Appearance, progress: Progress) -> None:
     rows = ["variant  req/s", "ten        212"]
 
     def first(appearance: Appearance, view: View) -> ExperimentScreen:
-        return ExperimentScreen(appearance, view, lambda: progress, lambda wide: [*rows, str(wide)])
+        return ExperimentScreen(appearance, view, lambda: Progress(3, 12, cell, 75.0), lambda wide: [*rows, str(wide)])
 
     async with running(feed_of("headroom"), appearance, first=first) as (app, _):
         text = lines_of(app)

@@ -16,6 +16,7 @@ from loadtop.pipeline.feed import Command, Mark, SetConcurrency, StopLoad, TakeP
 from loadtop.pipeline.monitor import Clock, Monitor
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.measured import Measured
+from tests.unit.conftest import Load, Machine
 
 
 class FakeClock(Clock):
@@ -37,7 +38,8 @@ class FakeClock(Clock):
 
 
 class FakeHost:
-    def __init__(self, machine: Any, clock: FakeClock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
+        machine = Machine()
         self.name, self.role = machine.name, machine.role
         self._machine, self._clock = machine, clock
         self._sample: HostSample | None = None
@@ -65,8 +67,8 @@ class FakeHost:
 
 
 class FakeLoad:
-    def __init__(self, load: Any, frames: int) -> None:
-        self._load, self._left = load, frames
+    def __init__(self, frames: int) -> None:
+        self._load, self._left = Load(), frames
         self._ended = asyncio.Event()
         self.commands: list[Command] = []
         self.closed = False
@@ -82,8 +84,7 @@ class FakeLoad:
         self._left -= 1
         if self._left <= 0:
             self._ended.set()
-        sample: LoadSample = self._load.sample(state=LoadState.DONE if self._left <= 0 else LoadState.RUNNING)
-        return sample
+        return self._load.sample(state=LoadState.DONE if self._left <= 0 else LoadState.RUNNING)
 
     def command(self, command: Command) -> None:
         self.commands.append(command)
@@ -103,8 +104,9 @@ def clock() -> FakeClock:
 class Stage:
     """A test of so many frames of one host and one load, and what was shown of it."""
 
-    def __init__(self, machine: Any, load: Any, clock: FakeClock, frames: int) -> None:
-        self.host, self.load, self.clock = FakeHost(machine, clock), FakeLoad(load, frames), clock
+    def __init__(self, frames: int) -> None:
+        self.clock = FakeClock()
+        self.host, self.load = FakeHost(self.clock), FakeLoad(frames)
         self.shown: list[Snapshot] = []
 
     def monitor(self, *, until_load_ends: bool = True, **settings: Any) -> Monitor:
@@ -115,16 +117,8 @@ class Stage:
         return [round(snapshot.at, 6) for snapshot in self.shown]
 
 
-@pytest.fixture
-def stage(machine: Any, load: Any, clock: FakeClock) -> Callable[[int], Stage]:
-    return lambda frames: Stage(machine, load, clock, frames)
-
-
-StageOf = Callable[[int], Stage]
-
-
-async def test_frames_come_once_an_interval_until_the_load_ends(stage: StageOf) -> None:
-    play = stage(5)
+async def test_frames_come_once_an_interval_until_the_load_ends() -> None:
+    play = Stage(5)
     await play.monitor().run(play.shown.append)
     assert play.times[:4] == [0.0, 1.15, 2.15, 3.15]
     assert [snapshot.measured.frame.number for snapshot in play.shown] == list(range(1, len(play.shown) + 1))
@@ -135,8 +129,8 @@ async def test_frames_come_once_an_interval_until_the_load_ends(stage: StageOf) 
     assert play.load.closed
 
 
-async def test_a_host_is_profiled_on_request(stage: StageOf) -> None:
-    play, totals = stage(5), Totals("u")
+async def test_a_host_is_profiled_on_request() -> None:
+    play, totals = Stage(5), Totals("u")
     monitor = play.monitor(sinks=[totals.add])
 
     def show(snapshot: Snapshot) -> None:
@@ -151,12 +145,12 @@ async def test_a_host_is_profiled_on_request(stage: StageOf) -> None:
     assert totals.result().profiles == tuple(found)
 
 
-async def test_a_profiler_that_breaks_does_not_end_the_test(stage: StageOf, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_profiler_that_breaks_does_not_end_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     async def profile(*_: object) -> Profile:
         raise BlockingIOError("no process left")
 
     monkeypatch.setattr(FakeHost, "profile", profile)
-    play = stage(5)
+    play = Stage(5)
     monitor = play.monitor()
     monitor.command(TakeProfile("web1"))
     await monitor.run(play.shown.append)
@@ -166,42 +160,42 @@ async def test_a_profiler_that_breaks_does_not_end_the_test(stage: StageOf, monk
 
 @pytest.mark.parametrize("profiles", [True, False])
 async def test_a_host_is_profiled_once_while_its_cpu_is_the_limit(
-    profiles: bool, stage: StageOf, monkeypatch: pytest.MonkeyPatch
+    profiles: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(diagnoser: Diagnoser, measured: Measured) -> Diagnosis:  # noqa: ARG001 - in place of a method
         limit = Finding("cpu", "web1", 1.0, 1.0, 1.0, (), verbatim("Add CPUs."))
         return Diagnosis(limit, (limit,))
 
     monkeypatch.setattr(Diagnoser, "diagnose", full)
-    play, totals = stage(5), Totals("u")
+    play, totals = Stage(5), Totals("u")
     await play.monitor(profiles=profiles, sinks=[totals.add]).run(play.shown.append)
     result = totals.result()
     evidence = [each["metric"] for each in result.summary["verdict"]["evidence"]]
     assert (len(result.profiles), evidence) == ((1, ["function work (httpd)"]) if profiles else (0, []))
 
 
-async def test_what_ended_between_two_frames_gets_frames_at_once(stage: StageOf, load: Any) -> None:
+async def test_what_ended_between_two_frames_gets_frames_at_once() -> None:
     class Quick(FakeLoad):
         def take(self) -> LoadSample | None:
             sample = super().take()
             return sample and replace(sample, more=self._left in (4, 3))
 
-    play, summary = stage(6), Totals("u")
-    play.load = Quick(load, 6)
+    play, summary = Stage(6), Totals("u")
+    play.load = Quick(6)
     await play.monitor(sinks=[summary.add]).run(play.shown.append)
     assert play.times[:5] == [0.0, 1.15, 1.15, 1.15, 2.15]
     assert summary.as_json()["hosts"][0]["stale"] == 0, "nobody waited for a sample between them"
 
 
-async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place(stage: StageOf) -> None:
-    play = stage(4)
+async def test_ticks_that_were_missed_are_dropped_and_the_rest_keep_their_place() -> None:
+    play = Stage(4)
     play.clock.lag = 2.5
     await play.monitor().run(play.shown.append)
     assert play.times[:4] == [0.0, 3.65, 6.65, 9.65]
 
 
-async def test_a_host_whose_samples_stop_is_stale_and_says_why(stage: StageOf) -> None:
-    play = stage(6)
+async def test_a_host_whose_samples_stop_is_stale_and_says_why() -> None:
+    play = Stage(6)
 
     def show(snapshot: Snapshot) -> None:
         play.shown.append(snapshot)
@@ -213,8 +207,8 @@ async def test_a_host_whose_samples_stop_is_stale_and_says_why(stage: StageOf) -
     assert round(view.stale_s, 6) == 3.0
 
 
-async def test_commands_go_to_the_load_and_marks_into_the_next_frame(stage: StageOf) -> None:
-    play = stage(4)
+async def test_commands_go_to_the_load_and_marks_into_the_next_frame() -> None:
+    play = Stage(4)
     monitor = play.monitor()
 
     def show(snapshot: Snapshot) -> None:
@@ -228,8 +222,8 @@ async def test_commands_go_to_the_load_and_marks_into_the_next_frame(stage: Stag
     assert [snapshot.measured.frame.marks for snapshot in play.shown[:4]] == [(), (), ("restarted",), ()]
 
 
-async def test_a_flood_of_marks_is_cut_short(stage: StageOf) -> None:
-    play = stage(4)
+async def test_a_flood_of_marks_is_cut_short() -> None:
+    play = Stage(4)
     monitor = play.monitor()
     for number in range(1000):
         monitor.command(Mark(f"{number} " * 1000))
@@ -239,16 +233,16 @@ async def test_a_flood_of_marks_is_cut_short(stage: StageOf) -> None:
     assert {len(mark) for mark in marks} == {400}
 
 
-async def test_sinks_get_every_moment_before_it_is_shown(stage: StageOf) -> None:
+async def test_sinks_get_every_moment_before_it_is_shown() -> None:
     order: list[str] = []
     sink: Callable[[Snapshot], None] = lambda _: order.append("sink")  # noqa: E731 - the shortest sink
-    await stage(2).monitor(sinks=[sink]).run(lambda _: order.append("show"))
+    await Stage(2).monitor(sinks=[sink]).run(lambda _: order.append("show"))
     assert order[:4] == ["sink", "show", "sink", "show"]
 
 
 @pytest.mark.parametrize("until_load_ends", [True, False])
-async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(stage: StageOf, until_load_ends: bool) -> None:
-    play, sunk = stage(10**9), list[Snapshot]()
+async def test_a_cancelled_test_stops_the_load_and_lets_the_machines_go(until_load_ends: bool) -> None:
+    play, sunk = Stage(10**9), list[Snapshot]()
     monitor = play.monitor(until_load_ends=until_load_ends, sinks=[sunk.append])
     task = asyncio.ensure_future(monitor.run(lambda _: None))
     for _ in range(20):
@@ -270,11 +264,9 @@ class FailingHost(FakeHost):
         raise ZeroDivisionError(f"a mistake here {later}")
 
 
-async def test_an_error_at_a_machine_is_its_problem_and_the_test_continues(
-    machine: Any, load: Any, clock: FakeClock
-) -> None:
-    hosts, snapshots = [FailingHost(machine, clock), FakeHost(machine, clock)], list[Snapshot]()
-    await Monitor("u", FakeLoad(load, 3), hosts, until_load_ends=True, clock=clock).run(snapshots.append)
+async def test_an_error_at_a_machine_is_its_problem_and_the_test_continues(clock: FakeClock) -> None:
+    hosts, snapshots = [FailingHost(clock), FakeHost(clock)], list[Snapshot]()
+    await Monitor("u", FakeLoad(3), hosts, until_load_ends=True, clock=clock).run(snapshots.append)
     first = snapshots[0].measured.hosts
     assert "a mistake here" in str(first[0].state.problem)
     assert [view.state.problem for view in snapshots[1].measured.hosts] == ["", ""]
@@ -294,10 +286,8 @@ class SlowHost(FakeHost):
             self.given_up += 1
 
 
-async def test_who_insists_on_the_end_leaves_nothing_open(
-    machine: Any, load: Any, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host, source = SlowHost(machine, clock), FakeLoad(load, 10**9)
+async def test_who_insists_on_the_end_leaves_nothing_open(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, source = SlowHost(clock), FakeLoad(10**9)
     monkeypatch.setattr("loadtop.pipeline.monitor.PATIENCE_S", 0.0)
     task = asyncio.ensure_future(Monitor("u", source, [host], clock=clock).run(lambda _: None))
     for _ in range(20):
@@ -316,8 +306,8 @@ async def test_who_insists_on_the_end_leaves_nothing_open(
     assert source.closed
 
 
-async def test_watching_continues_after_the_load_has_ended(stage: StageOf) -> None:
-    play, enough = stage(3), asyncio.Event()
+async def test_watching_continues_after_the_load_has_ended() -> None:
+    play, enough = Stage(3), asyncio.Event()
 
     def show(snapshot: Snapshot) -> None:
         play.shown.append(snapshot)

@@ -1,6 +1,6 @@
 """Each bound of a worker limit alone, worked out by hand: what memory, the knee, the scoreboard and the CPU allow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.unit.analysis.tune.conftest import a_pool, a_result
 from tests.unit.known import known
 
 KNEE = Knee(8, 100.0, 16, None, bounded=True, confirmed=None, usl=None, highest=32)
-SWAPPING = {"swap_kb_s": 1000.0, "bottleneck": "swap"}
+SWAPPING: dict[str, Any] = {"swap_kb_s": 1000.0, "bottleneck": "swap"}
 
 
 def bounds(found: Sizing | None) -> dict[str, int]:
@@ -25,18 +25,10 @@ def reason(found: Sizing | None, name: str) -> str:
     return next(str(bound.reason) for bound in found.bounds if bound.name == name)
 
 
-@pytest.fixture
-def measured() -> Callable[..., list[StepResult]]:
+def measured(*levels: int, pool: dict[str, Any] | None = None, **changes: Any) -> list[StepResult]:
     """Steps of so many connections each, as many of them busy; a worker takes 10 MB, of which 2 MB are shared."""
-
-    def build(*levels: int, pool: dict[str, Any] | None = None, **changes: Any) -> list[StepResult]:
-        of_pool = {"rss_kb": 40 * 10_000, "shared_kb": 40 * 2_000.0, **(pool or {})}
-        return [a_result(level, 100.0, pools=(a_pool(level, **of_pool),), **changes) for level in levels]
-
-    return build
-
-
-Measured = Callable[..., list[StepResult]]
+    of_pool = {"rss_kb": 40 * 10_000, "shared_kb": 40 * 2_000.0, **(pool or {})}
+    return [a_result(level, 100.0, pools=(a_pool(level, **of_pool),), **changes) for level in levels]
 
 
 class TestMemory:
@@ -51,7 +43,7 @@ class TestMemory:
         ],
     )
     def test_one_worker_where_too_few_steps_differ(
-        self, measured: Measured, pool: dict[str, Any], expected: tuple[float, str] | None
+        self, pool: dict[str, Any], expected: tuple[float, str] | None
     ) -> None:
         results = measured(8, 16, 16, pool=pool)
         found = worker_memory(results, results[0].pools[0])
@@ -82,14 +74,12 @@ class TestMemory:
         assert found.worker_kb == pytest.approx(12_000.0)
 
     @pytest.mark.parametrize(("without", "basis"), [(2, "pss"), (3, "rss")])
-    def test_steps_before_pss_came_are_left_out_unless_most_are(
-        self, measured: Measured, without: int, basis: str
-    ) -> None:
+    def test_steps_before_pss_came_are_left_out_unless_most_are(self, without: int, basis: str) -> None:
         results = [*measured(*[1] * without, pool={"shared_kb": None}), *measured(2, 2)]
         found = known(worker_memory(results, results[0].pools[0]))
         assert found.basis == basis
 
-    def test_room_is_the_least_seen_less_what_other_pools_take(self, measured: Measured) -> None:
+    def test_room_is_the_least_seen_less_what_other_pools_take(self) -> None:
         one, two = measured(4, 8)
         (swapping,) = measured(16, room_kb=1.0, **SWAPPING)
         other = a_pool(1, kind="fpm", name="www", rss_kb=300_000, shared_kb=0.0)
@@ -116,7 +106,7 @@ class TestMemory:
         ],
     )
     def test_what_fits_is_between_what_ran_and_what_swapped(
-        self, measured: Measured, room: float, calm: Sequence[int], swapping: Sequence[int], fits: int
+        self, room: float, calm: Sequence[int], swapping: Sequence[int], fits: int
     ) -> None:
         results = [*measured(*calm, room_kb=room), *measured(*swapping, room_kb=room, **SWAPPING)]
         found = size(results, KNEE, None)
@@ -127,7 +117,7 @@ class TestMemory:
         assert ("measured" in text) is bool(beyond)
         assert not beyond or f"no swapping at {max(calm)}, swapping at {min(beyond)}" in text
 
-    def test_without_figures_swapping_is_the_bound(self, measured: Measured) -> None:
+    def test_without_figures_swapping_is_the_bound(self) -> None:
         blind = {"pool": {"rss_kb": None}}
         results = [*measured(4, 8, **blind), *measured(16, 32, **blind, **SWAPPING)]
         found = size(results, KNEE, None)
@@ -145,7 +135,7 @@ class TestKneeAndScoreboard:
             (replace(KNEE, until=8), 8, "best at 8 connections"),
         ],
     )
-    def test_as_far_as_the_best_throughput_holds(self, measured: Measured, knee: Knee, workers: int, said: str) -> None:
+    def test_as_far_as_the_best_throughput_holds(self, knee: Knee, workers: int, said: str) -> None:
         found = size(measured(8, 16, 32), knee, None)
         assert bounds(found)["knee"] == workers
         assert reason(found, "knee") == said
@@ -160,14 +150,14 @@ class TestKneeAndScoreboard:
         assert bounds(found)["scoreboard"] == workers
         assert reason(found, "scoreboard").endswith("status page") is (kind == "apache")
 
-    def test_another_pools_workers_do_not_count(self, measured: Measured) -> None:
+    def test_another_pools_workers_do_not_count(self) -> None:
         (only,) = measured(8)
         other = a_pool(30, kind="fpm", name="www")
         assert bounds(size([replace(only, pools=(*only.pools, other))], KNEE, None))["scoreboard"] == 9
         assert "scoreboard" not in bounds(size(measured(8, pool={"busy_most": 0}), KNEE, None))
 
     @pytest.mark.parametrize("knee", [None, replace(KNEE, bounded=False)])
-    def test_nothing_is_known_where_the_knee_was_not_reached(self, measured: Measured, knee: Knee | None) -> None:
+    def test_nothing_is_known_where_the_knee_was_not_reached(self, knee: Knee | None) -> None:
         assert size(measured(8, 16), knee, None) is None
         assert size([], KNEE, None) is None
 
@@ -179,7 +169,7 @@ class TestAFullPool:
          (None, 30.0, None, 0.0), (40, 80.0, 80, 70.0), (40, 70.5, None, 70.0)],
     )  # fmt: skip
     def test_as_many_as_fill_the_processor(
-        self, measured: Measured, capacity: int | None, used: float | None, workers: int | None, others: float
+        self, capacity: int | None, used: float | None, workers: int | None, others: float
     ) -> None:
         results = measured(8, 64, pool={"capacity": capacity}, used=used, others=others, bottleneck="apache-workers")
         found = known(size(results, None, results[-1]))
@@ -207,12 +197,12 @@ class TestAFullPool:
             found = known(size(results, KNEE, results[1]))
             assert (found.pool.name, found.pool_was_full) == (name, False)
 
-    def test_a_limit_is_at_least_one(self, measured: Measured) -> None:
+    def test_a_limit_is_at_least_one(self) -> None:
         found = known(size(measured(8, room_kb=1.0), KNEE, None))
         assert (found.binding, bounds(found)["memory"], found.value) == ("memory", 0, 1)
         assert [bound.workers for bound in found.bounds] == sorted(bound.workers for bound in found.bounds)
         assert found.as_json()["per_process_kb"] == 8_000
 
-    def test_threads_of_a_process_share_its_figure(self, measured: Measured) -> None:
+    def test_threads_of_a_process_share_its_figure(self) -> None:
         found = known(size(measured(8, pool={"threads_per_child": 5}), KNEE, None))
         assert found.as_json()["per_process_kb"] == 40_000

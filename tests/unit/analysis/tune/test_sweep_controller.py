@@ -1,8 +1,5 @@
 """A whole sweep on a generated server, moment by moment: steps follow when they are steady, and it ends by itself."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from loadtop.analysis.tune.controller import StepSearch, SweepController, TimeLimits
@@ -10,14 +7,15 @@ from loadtop.analysis.tune.step import StepResult, Sweep
 from loadtop.model import LoadState
 from loadtop.pipeline.feed import Command, SetConcurrency, StopLoad
 from loadtop.pipeline.snapshot import Pipeline, Snapshot
+from tests.unit.conftest import Load, Machine
 from tests.unit.course import frame_of
 
 
 class Stage:
     """A server with some slots, each of which serves ten requests a second; and the sweep that finds that out."""
 
-    def __init__(self, machine: Any, load: Any, slots: int, **bounds: float) -> None:
-        self.machine, self.load, self.slots = machine, load, slots
+    def __init__(self, slots: int = 4, **bounds: float) -> None:
+        self.machine, self.load, self.slots = Machine(), Load(), slots
         self.concurrency, self.step, self.number = 1, 1, 0
         self.commands: list[Command] = []
         self.results: list[StepResult] = []
@@ -57,16 +55,8 @@ class Stage:
         pytest.fail("the sweep does not end")
 
 
-@pytest.fixture
-def stage(machine: Any, load: Any) -> Callable[..., Stage]:
-    def build(slots: int = 4, **bounds: float) -> Stage:
-        return Stage(machine, load, slots, **bounds)
-
-    return build
-
-
-def test_a_sweep_finds_the_slots(stage: Callable[..., Stage]) -> None:
-    play = stage(slots=4)
+def test_a_sweep_finds_the_slots() -> None:
+    play = Stage(slots=4)
     play.run()
     steps = [result.concurrency for result in play.results]
     assert steps[:5] == [1, 2, 4, 8, 16]
@@ -78,8 +68,8 @@ def test_a_sweep_finds_the_slots(stage: Callable[..., Stage]) -> None:
     assert play.number < 100
 
 
-def test_a_recording_gives_the_same_results(stage: Callable[..., Stage]) -> None:
-    play = stage(slots=4)
+def test_a_recording_gives_the_same_results() -> None:
+    play = Stage(slots=4)
     play.run()
     sweep = Sweep()
     for snapshot in play.snapshots:
@@ -87,8 +77,8 @@ def test_a_recording_gives_the_same_results(stage: Callable[..., Stage]) -> None
     assert sweep.results == play.results
 
 
-def test_an_unsteady_step_is_taken_as_it_is_at_last(stage: Callable[..., Stage]) -> None:
-    play = stage(step_s=5.0, most_step_s=12.0, total_s=40.0)
+def test_an_unsteady_step_is_taken_as_it_is_at_last() -> None:
+    play = Stage(step_s=5.0, most_step_s=12.0, total_s=40.0)
     play.drift = 0.5
     play.run()
     first = play.results[0]
@@ -96,15 +86,15 @@ def test_an_unsteady_step_is_taken_as_it_is_at_last(stage: Callable[..., Stage])
     assert first.at_s == pytest.approx(13.0, abs=2.0)
 
 
-def test_the_time_is_kept(stage: Callable[..., Stage]) -> None:
-    play = stage(slots=1000, total_s=20.0)
+def test_the_time_is_kept() -> None:
+    play = Stage(slots=1000, total_s=20.0)
     play.run()
     assert play.number <= 23
     assert str(play.controller.reason).startswith("the time limit was reached (20 s")
 
 
-def test_a_load_turned_by_hand_ends_too(stage: Callable[..., Stage]) -> None:
-    play = stage(total_s=60.0)
+def test_a_load_turned_by_hand_ends_too() -> None:
+    play = Stage(total_s=60.0)
     play.obey(SetConcurrency(7))
     play.run()
     assert any(result.concurrency == 7 for result in play.results)
