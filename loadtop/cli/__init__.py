@@ -119,6 +119,9 @@ def _run_program() -> int:
         code = int(end.code or DONE)
     out.flush()
     if out.problem:
-        print(f"loadtop: cannot write to standard output: {out.problem}", file=sys.stderr)
+        from loadtop.i18n import tr
+
+        said = tr("cannot write to standard output: {error}", error=out.problem)
+        print(f"loadtop: {said}", file=sys.stderr)
         return code or FILE
     return code

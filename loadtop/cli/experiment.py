@@ -30,10 +30,12 @@ def main(options: Options) -> int:
     loads = [] if options.table else _loads(plan)
     file = ResultFile(options.out or plan.file.with_suffix(".results"))
     if options.check:
-        each, variants, cells = plan.seconds(), len(plan.variants), len(plan.cells())
-        about = "" if each is None else f", about {duration(each * cells)}"
-        counts = f"{variants} variant{'' if variants == 1 else 's'}, {cells} cell{'' if cells == 1 else 's'}"
-        print(f"{plan.file} is valid: {counts}{about}")
+        each, cells = plan.seconds(), len(plan.cells())
+        variants = plural(len(plan.variants), "{n} variant", "{n} variants")
+        counted = plural(cells, "{n} cell", "{n} cells")
+        said = tr("{plan} is valid: {variants}, {cells}", plan=plan.file, variants=variants, cells=counted)
+        about = "" if each is None else tr(", about {duration}", duration=duration(each * cells))
+        print(said + about)
         return DONE
     confirm_public_targets(loads, yes=options.yes or all(load.yes for load in loads))
     with writing("the results", file.directory):

@@ -79,7 +79,8 @@ class LiveTest:
             baseline = Baseline(session.path, result_of(session))
         relative = [condition for condition in options.fail_if if condition.beyond is not None]
         if not relative:
-            print("--baseline is not used: no --fail-if names baseline, as in 'p99>baseline+10%'", file=sys.stderr)
+            said = tr("--baseline is not used: no --fail-if names baseline, as in 'p99>baseline+10%'")
+            print(said, file=sys.stderr)
         for condition in relative:
             if missing := baseline.missing(condition):
                 raise UsageError(f"--fail-if '{condition.text}': {missing}")
@@ -239,7 +240,9 @@ class LiveTest:
                 print(f"loadtop: {rendered(last.message)}", file=sys.stderr)
             return UNREACHABLE
         if self.options.strict and generator_limited:
-            print("--strict: the load generator was the bottleneck, the figures are not the server's", file=sys.stderr)
+            print(
+                tr("--strict: the load generator was the limit, so the figures are not the server's"), file=sys.stderr
+            )
             return INVALID
         return FAILED_IF if any(outcome.broken for outcome in self._outcomes) else DONE
 

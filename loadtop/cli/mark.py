@@ -4,7 +4,7 @@ from pathlib import Path
 
 from loadtop.cli.exit_codes import UnreachableError, UsageError
 from loadtop.cli.options.table import Options
-from loadtop.i18n import plain
+from loadtop.i18n import plain, tr
 from loadtop.recording.library import SUFFIX
 from loadtop.recording.marks import MarkError, called, name_of, running, send
 
@@ -26,4 +26,4 @@ def main(options: Options) -> None:
         send(tests[-1], options.mark)
     except MarkError as error:
         raise UnreachableError(str(error)) from None
-    print(f"noted in {plain(name_of(tests[-1]))}")
+    print(tr("noted in {recording}", recording=plain(name_of(tests[-1]))))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from loadtop.cli.exit_codes import FileError
 from loadtop.cli.options.table import Options
-from loadtop.i18n import plain
+from loadtop.i18n import plain, tr
 
 if TYPE_CHECKING:
     from loadtop.analysis.fail_if import RuleOutcome
@@ -62,7 +62,8 @@ def write_junit(
     with writing("the test cases", file):
         file.write_text(junit(figures, outcomes, report(result), error), encoding="utf-8")
     if not outcomes:
-        print(f"--junit: {file} has no test case, because there is no --fail-if", file=sys.stderr)
+        said = tr("--junit: {file} has no test case, because there is no --fail-if", file=file)
+        print(said, file=sys.stderr)
 
 
 class HdrFile:
@@ -106,7 +107,8 @@ def append_job_summary(result: "RunResult", more: "Sequence[Table]") -> None:
         with Path(file).open("a", encoding="utf-8") as page:
             page.write(f"{markdown(result, more)}\n")
     except OSError as error:
-        print(f"loadtop: cannot write to GITHUB_STEP_SUMMARY, {plain(file)}: {error.strerror}", file=sys.stderr)
+        said = tr("cannot write to GITHUB_STEP_SUMMARY, {file}: {error}", file=plain(file), error=error.strerror)
+        print(f"loadtop: {said}", file=sys.stderr)
 
 
 def write_json(figures: dict[str, Any], name: str, what: str = "the JSON summary") -> None:

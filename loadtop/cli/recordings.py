@@ -13,7 +13,7 @@ from loadtop.cli.display import on_terminal, show, with_screen
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options.table import Options
 from loadtop.cli.outputs import print_report, write_json, write_page
-from loadtop.i18n import language, pad, plain, rendered, tr
+from loadtop.i18n import language, pad, plain, plural, rendered, tr
 from loadtop.recording.container import NoSessionError, SessionError
 from loadtop.recording.library import SUFFIX, age, chosen, recordings, remove, rename
 from loadtop.recording.player import SessionPlayer
@@ -152,13 +152,14 @@ def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> None:
         try:
             freed = remove(entry.path, dry_run=dry_run)
         except SessionError as error:
-            print(f"loadtop: {plain(entry.path.name)} stays: {error}", file=sys.stderr)
+            said = tr("{recording} was not removed: {error}", recording=plain(entry.path.name), error=error)
+            print(f"loadtop: {said}", file=sys.stderr)
             kept = True
             continue
         count, size = count + 1, size + freed
-        print(f"{'would remove' if dry_run else 'removed'} {plain(entry.path.name)}")
-    print(
-        f"{count} recording{'' if count == 1 else 's'}, {size / 1e6:.1f} MB{' would be free' if dry_run else ' freed'}"
-    )
+        print(tr("would remove {recording}" if dry_run else "removed {recording}", recording=plain(entry.path.name)))
+    counted = plural(count, "{n} recording", "{n} recordings")
+    freed_mb = "{recordings}, {size:.1f} MB would be freed" if dry_run else "{recordings}, {size:.1f} MB freed"
+    print(tr(freed_mb, recordings=counted, size=size / 1e6))
     if kept:
         raise FileError("some recordings could not be removed")

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from loadtop.cli.exit_codes import FileError, UsageError
+from loadtop.i18n import tr
 
 LARGEST = 1 << 16  # bytes of a file of secrets
 
@@ -47,4 +48,5 @@ def value_of(option: str, word: str) -> str:
 @cache
 def _warn(file: Path) -> None:
     """Say it once, however often the command line is read."""
-    print(f"loadtop: every user of this machine can read {file}: chmod 600 {file}", file=sys.stderr)
+    said = tr("every user of this machine can read {file}: chmod 600 {file}", file=file)
+    print(f"loadtop: {said}", file=sys.stderr)
