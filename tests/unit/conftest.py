@@ -1,6 +1,6 @@
 """Builders of raw samples with everything at rest, so that a test names only what it is about."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from loadtop.i18n import language, set_language
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.course import Course, Run, frame_of
+from tests.unit.course import Course, Run
 
 FACTS = model.HostFacts("web1", "local", "Linux", "6.1", 2, 4_000_000)
 
@@ -159,11 +159,6 @@ def run(machine: Machine, load: Load) -> Run:
 def watch(machine: Machine) -> Run:
     """A machine that is watched without a load, added up as it goes."""
     return Run(machine)
-
-
-@pytest.fixture(name="frame_of")
-def frame_builder() -> Callable[..., model.Frame]:
-    return frame_of
 
 
 @pytest.fixture

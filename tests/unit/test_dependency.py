@@ -360,3 +360,10 @@ def test_strangers_do_not_slow_a_database_down_that_computes_little(
     facts = replace(SAMPLE.facts, addresses=("10.0.0.7",))
     found = known(asked(host({"facts": facts}, cpu=busy(99.0), peers=(mysql(address=address),), groups=groups)))
     assert found.over is over
+
+
+def test_a_database_whose_processes_are_unknown_may_be_slow_because_strangers_fill_the_cpu() -> None:
+    found = known(
+        asked(host(cpu=busy(99.0), peers=(mysql(address="127.0.0.1:3306"),), groups=(group(10.0, wait=10.0),)))
+    )
+    assert not found.over

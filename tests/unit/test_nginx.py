@@ -1,6 +1,5 @@
 """nginx's connections: what a page and its limits mean, and what is said about them."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +8,12 @@ import pytest
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.cli.printer import line
 from loadtop.diagnosis.forecast import Use
-from loadtop.model import Failures, Frame, Role
+from loadtop.model import Failures, Role
 from loadtop.rates.measured import Measurer
 from loadtop.servers.nginx.kind import NGINX, NGINX_CONNECTIONS
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS, verdict_named
-from tests.unit.course import Course, Run, counted, evidence, named
+from tests.unit.course import Course, Run, counted, evidence, frame_of, named
 
 VERDICT = NGINX_CONNECTIONS.name
 STATUS = NginxStatus("http://x/nginx_status", 11, 1, 4, 6, 100, 100, 500, 2, 8)
@@ -128,21 +127,21 @@ def test_the_declaration() -> None:
     assert [verdict.name for verdict in NGINX.verdicts] == [VERDICT]
 
 
-def demands(machine: Any, frame_of: Callable[..., Frame], *pages: NginxStatus) -> dict[str, Use]:
+def demands(machine: Any, *pages: NginxStatus) -> dict[str, Use]:
     measurer = Measurer(KINDS)
     frames = [frame_of(number, None, machine.state(changes={"nginx": pages})) for number in range(2)]
     measured = [measurer.measure(frame) for frame in frames][-1]
     return dict(NGINX.demands(measured, measured.hosts[0], True))
 
 
-def test_what_the_forecast_reckons_with(machine: Any, frame_of: Callable[..., Frame]) -> None:
+def test_what_the_forecast_reckons_with(machine: Any) -> None:
     """The connections of requests, without that of the page."""
-    assert demands(machine, frame_of, STATUS) == {VERDICT: Use(3.0, 16)}
-    assert demands(machine, frame_of, replace(STATUS, proxies=True)) == {VERDICT: Use(6.0, 16)}
-    assert demands(machine, frame_of, replace(STATUS, worker_connections=None)) == {}
+    assert demands(machine, STATUS) == {VERDICT: Use(3.0, 16)}
+    assert demands(machine, replace(STATUS, proxies=True)) == {VERDICT: Use(6.0, 16)}
+    assert demands(machine, replace(STATUS, worker_connections=None)) == {}
     busier = replace(STATUS, url="http://y/", writing=13)
-    assert demands(machine, frame_of, STATUS, busier) == {VERDICT: Use(12.0, 16)}
-    assert demands(machine, frame_of) == {}
+    assert demands(machine, STATUS, busier) == {VERDICT: Use(12.0, 16)}
+    assert demands(machine) == {}
 
 
 @pytest.fixture
