@@ -264,7 +264,7 @@ def main() -> None:
                 catalog.add(template, known.string if known else "")
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, catalog)
-        missing = [str(entry.id) for entry in catalog if entry.id and not any(entry.string)]  # a text, or its plurals
+        missing = [str(entry.id) for entry in catalog if entry.id and not any(entry.string or "")]  # a text or plurals
         title = f"{path.relative_to(ROOT)}: {len(catalog)} templates, {len(missing)} without a translation"
         print(title, *missing, sep="\n  ")
 
