@@ -84,7 +84,7 @@ CASES = [
     Case(
         name="generator of a fifth of a core", expected="generator", build=little_processor(0.2, tls=False),
         concurrency=16, proven=is_held, evidence="generator.throttled_pct", advice="load generator's CPU quota",
-        options=("--rate", "8000", "-t", str(RUN_S)),
+        options=("--rate", "8000", "-t", str(RUN_S)), within_s=6.0,  # it shares this part of a core with all of loadtop
     ),
     Case(
         name="TLS generator of a third of a core", expected="generator", build=little_processor(0.33, tls=True),

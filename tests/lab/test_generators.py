@@ -85,7 +85,7 @@ def test_losses_are_reported_and_nothing_is_left_running(stand: Stand) -> None:
         assert told("on g2 ended", time.monotonic())
         master = live_processes(stand.mark, "--master-bind-port\0")
         to_all(master, signal.SIGSTOP)
-        assert told("locust's master does not answer", time.monotonic())
+        assert told("Locust's master does not respond", time.monotonic())
         to_all(master, signal.SIGCONT)
         assert told("on g2 ended", time.monotonic())
         to_all(master, signal.SIGKILL)
