@@ -11,6 +11,7 @@ the service free. Pages that differ would look the same, so all must take about 
 queue without order: for a row of a database, any of those that wait may be the next.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, Lea
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
-from loadtop.model.histogram import mean, percentile
+from loadtop.model.histogram import mean, merge, percentile
 from loadtop.model.server import Blocker, ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
@@ -35,7 +36,10 @@ EVENLY = 1.0  # times the time there: the 5th and the 95th percentile of all req
 LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
 LEAST_QUESTIONS = 1.5  # pending requests that are a queue; our own
 LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
-ENOUGH = 5  # requests in an interval whose times say something; our own
+ENOUGH, TOGETHER = 5, 5
+"""So many requests have times that say something: those of the interval, or if it has fewer, those of the last so many
+intervals. A service that takes 0.3 s ends three requests per second; our own."""
+
 LOCKED_PART = 0.5  # of the pending requests that wait for locks in the service; our own
 LEVELS = 64  # numbers of connections of the load that are remembered of a service
 MOST_SERVICES = 256
@@ -68,6 +72,7 @@ class Dependencies:
 
     def __init__(self) -> None:
         self._least = LeastTime()
+        self._recent = deque[Distribution](maxlen=TOGETHER)
         self._levels: dict[tuple[str, str], dict[int, _Known]] = {}
 
     def assess(self, measured: Measured) -> dict[str, Assessment]:
@@ -75,26 +80,35 @@ class Dependencies:
         load, rates = measured.load, measured.load_rates
         if load is None or rates is None or not rates.rps or load.latencies is None or load.state.ended:
             return {}
-        times = load.latencies.total
-        if times.count < ENOUGH:
+        self._least.learn(load.latencies.total, rates)
+        times = self._enough(load.latencies.total)
+        if times is None:
             return {}
-        self._least.learn(times, rates)
         found: dict[str, Assessment] = {}
         for host in measured.hosts:
-            known = [each for peer in _peers(host) if (each := self._of_peer(measured, host, peer, load, rates.rps))]
+            peers = (self._of_peer(measured, host, peer, load, rates.rps, times) for peer in _peers(host))
+            known = [each for each in peers if each is not None]
             if known:
                 # A service that waits for another one looks slow too: the one furthest away is the cause.
                 _, _, found[host.name] = max(known, key=lambda each: (each[2].over, *each[:2]))
         return found
 
+    def _enough(self, newest: Distribution) -> Distribution | None:
+        self._recent.append(newest)
+        times = newest
+        for earlier in list(self._recent)[-2::-1]:
+            if times.count >= ENOUGH:
+                break
+            times = merge([times, earlier])
+        return times if times.count >= ENOUGH else None
+
     def _of_peer(
-        self, measured: Measured, host: HostView, peer: PeerRates, load: LoadSample, rps: float
+        self, measured: Measured, host: HostView, peer: PeerRates, load: LoadSample, rps: float, times: Distribution
     ) -> tuple[int, float, Assessment] | None:
         asked = Dependency(peer.address, peer.kind, peer.host)
-        working, latencies = at_work(measured, load), load.latencies
-        if not working or latencies is None:
+        working = at_work(measured, load)
+        if not working:
             return None
-        times = latencies.total
         mean_ms = mean(times) / 1000
         ms, share = 1000.0 * peer.questions / rps, min(100.0, 100.0 * peer.questions / working)
         base = self._base(host.name, peer, ms, load, times)

@@ -62,6 +62,13 @@ def test_a_service_that_serves_one_after_the_other_is_the_dependency(course: Cou
     assert "mysql at 10.0.0.5:3306: 11.0 of 12 requests wait for it, 220 ms each" in str(diagnosis.verdict.advice)
 
 
+def test_a_slow_service_ends_few_requests_in_an_interval(course: Course) -> None:
+    """0.3 s for each: the times of two intervals are enough."""
+    begin(course, served(3, 300.0, 600.0, 900.0))
+    diagnosis = course.go_on(4, board=None, load=served(3, *[3600.0] * 3), changes={"peers": asks(11.0)})
+    assert named(diagnosis) == "dependency"
+
+
 def test_sessions_that_wait_for_a_row_are_served_in_no_order(course: Course) -> None:
     """Their times are those of a random choice among those that wait: exponential, with a mean of 12 times 20 ms."""
     unordered = served(50, *[240.0 * log(50 / (n + 0.5)) for n in range(50)])
@@ -315,11 +322,20 @@ def test_the_service_furthest_away_is_the_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    "load", [{"latencies": None}, {"state": LoadState.DONE}, {"latencies": Latencies(distribution([9] * 4))}]
+    "load", [{"latencies": None}, {"state": LoadState.DONE}, {"latencies": Latencies(distribution([9] * 2))}]
 )
 def test_without_requests_nothing_is_reported(load: dict[str, Any]) -> None:
     assert asked(host(peers=(mysql(),)), load=load) is None
     assert asked(host(peers=(mysql(),)), rps=0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "enough"),
+    [([5], True), ([4], False), ([2, 3], True), ([1] * 5, True), ([1] * 4, False), ([4, 0, 0, 0, 0, 0], False)],
+)
+def test_five_requests_of_five_intervals_are_enough(counts: list[int], enough: bool) -> None:
+    found = asked(host(peers=(mysql(),)), *([240.0] * count for count in counts))
+    assert (found is not None) is enough
 
 
 @pytest.mark.parametrize(("busy_pct", "steal", "over"), [(74.0, 0.5, True), (74.0, 1.0, False), (75.0, 0.0, False)])
