@@ -211,7 +211,7 @@ def compare(runs: Sequence[Run], percent: float, by: By | None = None) -> Compar
 
 
 def alignment(runs: Sequence[Run], by: By | None = None) -> By:
-    """By step where all have the same ones, unless ``by`` says otherwise."""
+    """By step where all share two or more, unless ``by`` says otherwise."""
     return by or ("step" if len(_common_steps(runs)) > 1 else "time")
 
 

@@ -40,7 +40,7 @@ async def _run(options: Options) -> int:
     """Run the test and write its report, in one event loop: it keeps a second signal from cutting the report short."""
     program = command_load(options) if options.program else None
     check_writable(options)
-    # The times of single requests are in files until the load has ended.
+    # The times of individual requests are in files until the load has ended.
     request_logs: list[BinaryIO] | None = None if options.gnuplot is None else []
     title, url, prepare = _load(options, program, request_logs)
     test = LiveTest(options, title, url, program=program)

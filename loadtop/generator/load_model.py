@@ -83,7 +83,7 @@ class ClosedModel(LoadModel):
 
     def __init__(self, connections: Connections, mix: TargetMix, left: int) -> None:
         super().__init__(connections, mix, left)
-        # The fast path sends the same bytes again, and does not record single requests for a log.
+        # The fast path sends the same bytes again, and does not record individual requests for a log.
         same = mix.only is not None and not mix.only.traced
         self.fast_path = self.fast_path_possible = same and connections.results.request_log is None
 

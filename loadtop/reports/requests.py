@@ -14,7 +14,7 @@ NONE = Requests()
 
 
 def noted(load: LoadSample | None) -> Requests:
-    """Those of a load, as many as a test can have; empty if the engine does not report single requests."""
+    """Those of a load, as many as a test can have; empty if the engine does not report individual requests."""
     known = NONE if load is None or load.noted is None else load.noted
     return Requests(known.slowest[:MOST_SLOW], known.failures[:MOST_KINDS])
 

@@ -26,7 +26,7 @@ class RequestsScreen(PageScreen):
         if load is None:
             return hanging((), tr("There are no requests: no load is generated."), cells)
         if load.noted is None:
-            words = tr("{engine} does not report single requests.", engine=safe(tr(load.engine)))
+            words = tr("{engine} does not report individual requests.", engine=safe(tr(load.engine)))
             return hanging((), words, cells)
         found = noted(load)
         if not found.slowest and not found.failures:

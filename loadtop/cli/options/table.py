@@ -282,7 +282,7 @@ class Options:
     table: bool = OPTIONS.option("--table", "", "only print the table of the results so far",
         commands=("experiment",), conflict="experiment")
     by: "By | None" = OPTIONS.option("--by", "step|time",
-        "align the runs by step or by time (default: by step, if there are steps)", choices=("step", "time"),
+        "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
     margin: float = OPTIONS.option("--margin", "PERCENT", "ignore differences below PERCENT", POSITIVE, default=5.0,
         commands=("compare",))
