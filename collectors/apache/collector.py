@@ -47,7 +47,7 @@ ADVICE = PageAdvice(
     ),
     unread=(
         "{error}. A rewrite rule or an application may answer instead of mod_status. Add this to Apache's "
-        "configuration or name the page with {option}"
+        "configuration, or give the page's URL with {option}"
     ),
     option="--apache URL",
     fix=FIX,

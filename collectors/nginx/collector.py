@@ -45,7 +45,7 @@ ADVICE = PageAdvice(
     denied="not permitted ({status}). In nginx's configuration, allow requests from the watched host itself"
     " (`allow ADDRESS;`)",
     missing="page not found (404). If this is nginx, add this to a server block, and reload nginx",
-    unread="{error}. Add this to a server block of nginx or name the page with {option}",
+    unread="{error}. Add this to a server block of nginx, or give the page's URL with {option}",
     option="--nginx URL",
     fix=FIX,
 )

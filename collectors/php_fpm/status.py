@@ -33,7 +33,7 @@ ADVICE = PageAdvice(
         "page not found (404). Add this to the pool's section of the php-fpm configuration, "
         "and reload php-fpm. If a web server is in front, also forward that path to the pool"
     ),
-    unread="{error}. Name the page with {option}, or enable it",
+    unread="{error}. Give the page's URL with {option}, or enable the page",
     option="--fpm URL",
     fix=FIX,
 )

@@ -140,7 +140,7 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t); with --rate, the maximum", COUNT,
+        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t; no limit with --rate)", COUNT,
         help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
@@ -188,7 +188,7 @@ class Options:
     any_length: bool = REQUESTS.option("-l --any-length", "", "accept bodies that differ in length")
     timeout: float = REQUESTS.option("-s --timeout", "SECONDS", "time limit of each request", POSITIVE,
         default=30.0)
-    keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue when the server stops answering")
+    keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue after ten failed connects in a row")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
         "1: report the headers of the slowest requests; 2: print all headers; 3: also each status",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
@@ -276,7 +276,7 @@ class Options:
     out: Path | None = OPTIONS.option("--out", "DIR",
         "directory for the results (default: PLAN.results beside the plan)", Path, commands=("experiment",))
     again: bool = OPTIONS.option("--again", "",
-        "measure every cell (variant, load, repeat) again, not only missing ones",
+        "measure every cell (variant, load, repeat) again, not only missing and changed ones",
         commands=("experiment",), conflict="experiment")
     check: bool = OPTIONS.option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment")
     table: bool = OPTIONS.option("--table", "", "only print the table of the results so far",
