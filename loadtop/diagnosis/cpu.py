@@ -287,7 +287,7 @@ def _assess_steal(measured: Measured, host: HostView) -> Assessment | None:
         ),
         advice=lambda: Message(
             "Move to another machine or use dedicated cores: the hypervisor takes {share:.0f} "
-            "% of the host's CPU, about {lost:.1f} of {cores} cores.",
+            "% of this virtual machine's CPU time, about {lost:.1f} of {cores} cores.",
             share=steal,
             lost=steal * host.cores / 100,
             cores=host.cores,

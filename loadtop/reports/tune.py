@@ -32,7 +32,8 @@ def report(tuned: TuneResult) -> str:
     lines = [HEADING, *(row(result) for result in sorted(tuned.steps, key=lambda result: result.concurrency))]
     unsteady = [str(result.concurrency) for result in tuned.steps if not result.steady]
     if unsteady:
-        lines += wrapped(tr("* not steady, so their last values were used: {steps}", steps=", ".join(unsteady)), "  ")
+        text = "* throughput was not steady at these connections, so its last values were used: {steps}"
+        lines += wrapped(tr(text, steps=", ".join(unsteady)), "  ")
     return "\n".join([*lines, "", *curve(tuned), "", *(line for line, _ in conclusion(tuned))]) + "\n"
 
 

@@ -245,10 +245,10 @@ class TestGarbage:
         assert "without a complete sample" in await self.problem(pretend("exec tr '\\0' x </dev/zero"))
 
     async def test_a_line_without_end_of_messages(self, pretend: Pretend) -> None:
-        assert "it keeps printing messages" in await self.problem(pretend("exec tr '\\0' x </dev/zero 3>&1 >&2"))
+        assert "its command keeps printing" in await self.problem(pretend("exec tr '\\0' x </dev/zero 3>&1 >&2"))
 
     async def test_messages_without_end(self, pretend: Pretend) -> None:
-        assert "it keeps printing messages" in await self.problem(pretend("exec yes 3>&1 >&2"))
+        assert "its command keeps printing" in await self.problem(pretend("exec yes 3>&1 >&2"))
 
     async def test_escape_sequences(self, pretend: Pretend) -> None:
         assert "status 7" in await self.problem(pretend("printf '\\033]0;title\\a\\033[2J'; exit 7"))

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from textual import events
 
+from loadtop.model import LoadSample
 from loadtop.pipeline.feed import Mark, SetConcurrency, StopLoad
 from tests.tui.fake_feed import FakeFeed, feed_of
 from tests.tui.scenes import moments
@@ -216,7 +217,10 @@ async def test_keys_can_be_clicked(label: str, command: object, appearance: Appe
 
 
 async def test_a_caption_has_a_separate_line(appearance: Appearance) -> None:
-    async with running(feed_of("swap"), appearance, caption=lambda load: f"state {load and load.state}") as (app, _):
+    def caption(load: LoadSample | None) -> str:
+        return f"state {load and load.state}"
+
+    async with running(feed_of("swap"), appearance, caption=caption) as (app, _):
         first, second, third, *_, last = lines_of(app)
         assert first.startswith(" loadtop")
         assert second.strip() == "state running"

@@ -159,7 +159,7 @@ class ShellConnection:
                 await self._process.wait()
                 await asyncio.shield(self._listening)
         if self._endless:
-            return TransportError("it keeps printing messages")
+            return TransportError("its command keeps printing to standard error: the connection was closed")
         status = self._process.returncode
         printed = partial[-500:].decode("utf-8", "replace")
         error = self._explain(self.messages, status, printed)

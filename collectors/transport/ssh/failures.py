@@ -103,7 +103,8 @@ def _denied(said: str, ssh: str) -> TransportError:
     if "password" in offered or "keyboard-interactive" in offered:
         copy = f"ssh-copy-id {target}"
         reason = Message(
-            "authentication failed: check the user and load a key with ssh-add, or {command}", command=copy
+            "authentication failed: check the user, load a key with ssh-add, or install your key there with {command}",
+            command=copy,
         )
         return TransportError(reason, fix=copy)
     reason = Message(

@@ -61,12 +61,12 @@ async def test_a_machine_with_such_a_number_everywhere(number: str) -> None:
     """In every file at once, and in one column after the other: some lines stay whole then."""
     for column in (0, 1, 2, 5):
         transport = machine_of_texts("6.18")
-        whole = transport.files
+        whole = dict(transport.files)
         processes = {1: stat_text(1, "init"), 10: stat_text(10, "apache2"), 11: stat_text(11, "x")}
         transport.processes = processes
         machine = LinuxMachine(transport, KINDS)
         samples = [await machine.sample()]
-        transport.files = {path: damaged(str(text), number, column) for path, text in whole.items()}
+        transport.files.update({path: damaged(str(text), number, column) for path, text in whole.items()})
         transport.processes = {pid: damaged(text, number, column) for pid, text in processes.items()}
         transport.waits = {10: "10 5 7 3\n" + damaged("10 5 7 3\n", number, column)}
         samples += [await machine.sample(), await machine.sample()]
