@@ -18,7 +18,10 @@ end() {
     rm -rf "$d" 2>/dev/null # the engine may still write there
     kill -TERM 0
     sleep 0.4
-    rm -rf "$d"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do # it may write there while the directory is removed
+        rm -rf "$d" 2>/dev/null && break
+        sleep 0.2
+    done
     kill -KILL 0
 }
 trap end EXIT TERM HUP INT
