@@ -175,7 +175,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
         {"changes": busy_disk(blocked=8, swap=True), **SWAPPING, "swap_out": 0.0}, "swap", [],
     ),
     "stolen time, when none is left": (
-        {"running": 6, "changes": stolen(70.0, 29.0)}, "steal", ["29 % of the host's CPU"],
+        {"running": 6, "changes": stolen(70.0, 29.0)}, "steal", ["29 % of this virtual machine's CPU"],
     ),
     "stolen time with the busy CPU and its full pool": (
         {"running": 6, "board": "W" * 10, "changes": stolen(88.0, 12.0)}, "steal <- apache-workers", [],
