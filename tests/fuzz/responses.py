@@ -19,7 +19,7 @@ Outcome = list[tuple[str, int, int]]
 
 
 class Checked(Recorder):
-    """Hears what becomes of the only request of a connection, and checks what it is told."""
+    """Records how the only request of a connection ends, and checks each call."""
 
     def __init__(self, exchange: Exchange) -> None:
         super().__init__(exchange)
