@@ -23,7 +23,7 @@ from loadtop.recording.state import signature
 from tests.unit.recording.made import alter, moments, record
 
 MEMORY_KB = 50_000
-CPU_S = 1.0
+CPU_S = 2.0
 TITLE = "\x1b]0;owned\x07"
 
 
