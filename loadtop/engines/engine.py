@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -83,6 +84,7 @@ class EngineProcess:
         self.missing = ""  # the program that is not installed there
         self.directory: Path | None = None  # where it runs, for its user alone
         self.tool_ended = False  # whether the tool has ended, though cleaning up may still take a while
+        self._parent: Path | None = None  # of the directory here, which its guard removes if the script is killed
         self._arguments = arguments
         self._on_data = on_data
         self._term_s = term_s
@@ -128,12 +130,19 @@ class EngineProcess:
         script = read_resource(self.script) + read_resource("run_process.sh")
         command = ["sh", "-c", script, "loadtop", *self._arguments]
         remote = self.machine.remote
+        environment: dict[str, str] | None = None
         if remote:
             # sshd chooses a port there that leads to ours.
             forward = [] if port is None else ["-R", f"127.0.0.1:0:127.0.0.1:{port}"]
             command = [*SSH, *forward, "--", self.machine.place, shlex.join(command)]
+        else:
+            with suppress(OSError):  # the script, which cannot make a directory either, says why
+                self._parent = Path(tempfile.mkdtemp(prefix="loadtop."))
+                environment = os.environ | {"LOADTOP_PARENT": str(self._parent)}
         (stdin, commands), (output, stdout), (errors, stderr) = os.pipe(), os.pipe(), os.pipe()
-        await self._process.start(command, (stdin, stdout, stderr), term_s=self._term_s)
+        await self._process.start(
+            command, (stdin, stdout, stderr), environment=environment, term_s=self._term_s, remove=self._parent
+        )
         self._tasks.append(background(self._read(errors, output), f"output of {self.engine}"))
         loop = asyncio.get_running_loop()
         self._input, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands, "wb", 0))
@@ -166,9 +175,8 @@ class EngineProcess:
                     await self._ended.wait()
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self.directory is not None and not self.machine.remote:
-            # The script has removed it, unless it was killed.
-            await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
+        if self._parent is not None:  # still there if its guard was killed
+            await asyncio.to_thread(shutil.rmtree, self._parent, ignore_errors=True)
 
     def take_line(self, line: str) -> None:
         """Take a line of standard error: of ssh, of the script or of the tool."""

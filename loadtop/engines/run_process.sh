@@ -11,7 +11,7 @@ PATH="$PATH:$HOME/.local/bin:/usr/local/bin"
 need "$@" || exit 127
 command -v base64 >/dev/null 2>&1 || { echo "loadtop:missing base64"; exit 127; }
 main=$$
-d=$(mktemp -d "${TMPDIR:-/tmp}/loadtop.XXXXXXXX") || exit 73
+d=$(mktemp -d "${LOADTOP_PARENT:-${TMPDIR:-/tmp}}/loadtop.XXXXXXXX") || exit 73
 end() {
     trap '' EXIT TERM HUP INT PIPE
     clean_up

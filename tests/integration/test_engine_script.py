@@ -1,6 +1,9 @@
 """The script under which another engine's process runs, here or far away: it lives as long as it hears of loadtop."""
 
+import os
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -22,6 +25,23 @@ tool() {
 }
 clean_up() { :; }
 quit() { :; }
+"""
+RUN = """
+import asyncio, os, sys
+from loadtop.engines.engine import LOCAL, EngineProcess
+
+class Tool(EngineProcess):
+    engine, script, install = "tool", sys.argv[1], {}
+
+async def main():
+    tool = Tool(LOCAL, (sys.argv[2],))
+    await tool.start({"settings": "text"})
+    while tool.directory is None:
+        await asyncio.sleep(0.01)
+    print(tool.pid, tool.directory / "settings", flush=True)
+    await tool.wait()
+
+asyncio.run(main())
 """
 PAUSES_S = 2.5  # the script counts whole seconds of silence
 
@@ -91,3 +111,19 @@ def test_its_tool_pauses_in_silence_and_ends_with_it(tmp_path: Path, monkeypatch
         script.close()
         assert wait_until(lambda: not marked(mark)), "a paused tool ends too"
     assert not files_left()
+
+
+def test_nothing_stays_when_the_script_is_killed_together_with_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = mark_environment(monkeypatch)
+    (tmp_path / "tool.sh").write_text(TOOL)
+    command = [sys.executable, "-c", RUN, str(tmp_path / "tool.sh"), str(tmp_path / "ticks")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        script, settings = run.stdout.readline().split()
+        assert wait_until(Path(settings).exists)
+        run.kill()
+        os.kill(int(script), signal.SIGKILL)
+    assert wait_until(lambda: not marked(mark))
+    assert wait_until(lambda: not files_left())

@@ -20,7 +20,7 @@ STARTING, RUNNING, STOPPED = "starting", "running", "stopped"
 PORT = 1099  # the port of jmeter-server unless JMeter's ``server_port`` says otherwise
 CHECK_S = 1.0
 CONNECT_S = 1.5  # how long connecting may take. After two failures in a row a server is lost: within 4 s in all
-CLEAN_UP_S = 4.5  # how long stopping remote servers may take without their client: it needs a JVM
+CLEAN_UP_S = 7.5  # how long stopping remote servers may take without their client: it needs a JVM
 _RESULT_PROPERTIES = """
     output_format=csv default_delimiter=, print_field_names=true autoflush=true timestamp_format=ms time=true label=true
     response_code=true response_message=true thread_name=true successful=true bytes=true sent_bytes=true
