@@ -16,8 +16,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchmarks.load_servers import server
 from loadtop.model import LoadState
@@ -36,8 +37,7 @@ ENGINES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """``idle`` is percent of all cores, ``cpu_us`` CPU time of a request; what was not measured is ``None``."""
 
     requests_s: float

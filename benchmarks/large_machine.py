@@ -16,8 +16,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchmarks.cockpit import environment
 from benchmarks.terminal import Terminal
@@ -114,8 +115,7 @@ class MadeTree:
         new.replace(path)
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """Percent of a core here, bytes/s to the terminal, memory, and milliseconds from a key to the screen."""
 
     percent: float

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.generator.plan import Plan, Step, Target
 from loadtop.generator.pool import LoadPool
@@ -16,8 +18,7 @@ from loadtop.model import Distribution, LoadState
 from loadtop.model.histogram import merge, percentile
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """What is asked of a tool."""
 
     url: str
@@ -31,8 +32,7 @@ class Load:
         return replace(self, requests=self.requests // divisor // self.concurrency * self.concurrency)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a tool did. CPU time is that of its whole processes, starting included; percentiles are in ms."""
 
     requests_s: float

@@ -6,7 +6,8 @@ Durations of collectors are whole microseconds here: those that are not cost a r
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from loadtop.model import (
     OTHER,

@@ -9,7 +9,9 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page, without_credentials
@@ -85,8 +87,7 @@ class Search:
         await ended(self._task)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The page and when it came (``came``, by ``time.monotonic``), or the ``problem``; neither while the request is
     pending. ``waited_s`` is how long a page has been missing."""
 

@@ -11,10 +11,13 @@ that ptrace needs: without them, the process is assumed to be in the namespaces 
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.machine import FOREIGN, Missing, Texts, Wanted, batches, lines_of
 from loadtop.i18n import Message
@@ -199,8 +202,7 @@ def entries(directory: str, listing: str | Missing, most: int = MOST_ENTRIES) ->
     return sorted(posixpath.normpath(posixpath.join(directory, line)) for line in lines if line)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A machine as a process sees it: files by the paths that it would use, and its ``command`` line (empty where that
     cannot be read). ``root`` goes before its paths to read them from outside. The ports and addresses of a process
     with its ``own_network`` mean nothing here. One that is ``foreign`` belongs neither to root nor to the user who

@@ -5,7 +5,8 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.background import ended, guarded
 from collectors.errors import TransportError

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from collectors.config_files import Config
 from collectors.machine import Endpoint, Machine, Texts
@@ -14,8 +15,7 @@ async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
     return Config()
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """The name of a service, and how it is recognised: by the name of the listening process, otherwise by its usual
     ports or the path of its unix socket."""
 
@@ -25,8 +25,7 @@ class Service:
     socket: re.Pattern[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Kind(ServerKind):
+class Kind(ServerKind, frozen=True, kw_only=True, eq=False):
     """``name`` is its key in samples and options, ``group`` the name of its processes, ``processes`` matches what these
     are called. The functions place it in the path of a request."""
 

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct, field
 
 from collectors.errors import AbsentError, ParseError
 from loadtop.i18n import Message, Text, Translatable, verbatim
@@ -18,8 +19,7 @@ LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as
 IDLE_EVERY = 5  # processes that sleep are read once in so many samples
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A file to read, at most ``limit`` bytes of it. A transport may leave out lines that do not match the extended
     regular expression ``lines``. A path that ends in ``/`` is a directory of symbolic links: its text is the target of
     each, one a line. The transport itself makes the text of a path that begins with ``@``. A ``regular`` file is not
@@ -38,8 +38,7 @@ class Wanted:
         return what, words
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
     when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading, ``waits`` those whose
     ``schedstat`` is wanted, with the number of their threads. Of more sockets than are read, those at ``ports`` come
@@ -71,8 +70,7 @@ _REASONS: dict[str, Translatable] = {  # what the C library says of an error, in
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Why there is no text: in our words, or in the system's own."""
 
     reason: str
@@ -104,8 +102,7 @@ def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessStat:
+class ProcessStat(Struct, frozen=True):
     """The fields wanted of one ``stat``: ticks since boot, resident memory in pages."""
 
     pid: int
@@ -124,8 +121,7 @@ class Texts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What was read at ``at``, the machine's own uptime in seconds (on Linux that of CLOCK_BOOTTIME).
 
     ``processes`` maps a pid to its ``stat`` (a text, or what it tells), ``pss`` to the text of its ``smaps_rollup``;
@@ -155,8 +151,7 @@ class Reading:
         return text if isinstance(text, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """``url`` is without credentials, ``text`` cut at 1 MiB, ``took_s`` from the request to the last byte: as
     :class:`~collectors.background.StatusPage` measures it."""
 
@@ -226,8 +221,7 @@ ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"  # noqa: S104 - every address of a machine,
 EVERYWHERE = ("", "*", "[::]", ANY_IPV4, ANY_IPV6)  # as a configuration may have it, too
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Where a process listens: an address (``0.0.0.0`` and ``::`` are all of them) and a port, or the path of a unix
     socket with the port 0."""
 
@@ -245,8 +239,7 @@ class Endpoint:
         return Endpoint({ANY_IPV4: "127.0.0.1", ANY_IPV6: "::1"}.get(self.address, self.address), self.port)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A process, and the group to which its name or its parents make it belong."""
 
     pid: int

@@ -8,10 +8,10 @@ import socket
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
 from typing import Any
 
 import psutil
+from msgspec.structs import replace
 
 from collectors.errors import AbsentError, TransportError
 from collectors.kind import Kind
@@ -141,7 +141,7 @@ class PsutilMachine:
 
 
 def _times(times: Any) -> model.CpuTimes:
-    names = [field.name for field in fields(model.CpuTimes) if hasattr(times, field.name)]
+    names = [name for name in model.CpuTimes.__struct_fields__ if hasattr(times, name)]
     ticks = {name: round(getattr(times, name) * model.USER_HZ) for name in names}
     return model.CpuTimes(**dict.fromkeys(("user", "nice", "system", "idle"), 0) | ticks)
 

@@ -3,8 +3,10 @@
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors import host_names
 from collectors.machine import EVERYWHERE, Endpoint, Missing, Texts, Wanted
@@ -21,8 +23,7 @@ _ALL = "*"  # in place of a host: every entry at a port
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where requests come in or go to: a port of a host (its address or name; empty for any address of this machine),
     or a unix socket (its path, or ``@`` and its name where it has no file). Neither where the configuration does not
     tell: ``text`` is how it is written there. A ``relative`` port is added to the one at which a request came in."""
@@ -38,8 +39,7 @@ class Place:
         return replace(self, port=port + self.port, relative=False) if self.relative else self
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Requests that come in at one of ``entries`` can reach every server of ``upstreams``. Routes that lead to the same
     servers share their list."""
 
@@ -92,8 +92,7 @@ def _each_once(lists: Iterable[Sequence[T]], known: set[int]) -> Iterator[T]:
             yield from each
 
 
-@dataclass(frozen=True, slots=True)
-class Backends:
+class Backends(Struct, frozen=True):
     """Where on its machine a proxy sends requests; ``unknown``: configured servers at an unknown place."""
 
     endpoints: frozenset[Endpoint] = frozenset()

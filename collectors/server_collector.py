@@ -5,8 +5,9 @@ Pages that the user gave are followed whatever they answer; otherwise the first 
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from collectors.accept_queues import AcceptQueues
 from collectors.background import READ_AGAIN_S, Answer, Search, StatusPage
@@ -26,8 +27,7 @@ R = TypeVar("R", bound=ServerReading)
 Candidates: TypeAlias = tuple[Sequence[str], ReadError | None]  # where a server's page may be, or why it has none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageAdvice:
+class PageAdvice(Struct, frozen=True, kw_only=True):
     """What to do where a server answers with another page than its status: not permitted (``denied``), ``missing``, or
     something else (``unread``). ``fix`` is what its configuration lacks, ``option`` names the page by hand."""
 

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from collectors.apache.collector import ApacheCollector
 from collectors.gunicorn.collector import GunicornCollector

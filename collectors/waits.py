@@ -2,7 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.background import Search
 from collectors.errors import AbsentError, TransportError

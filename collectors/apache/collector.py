@@ -8,7 +8,8 @@ letters are what counts, and of any key the first.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.apache import configuration
 from collectors.errors import ParseError

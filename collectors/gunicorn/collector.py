@@ -8,7 +8,9 @@ class make it ``gthread``. Linux, net/ipv4/inet_diag.c: a connection that was no
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.accept_queues import AcceptQueues
 from collectors.config_files import View, command_options, config_file
@@ -34,8 +36,7 @@ _SHORT = {"b": "bind", "c": "config", "k": "worker_class"}
 _SETTING = re.compile(r"(\w{1,99})\s{0,99}=\s{0,99}[\"']?([^\s\"',]{1,4096})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The relevant settings of one gunicorn. ``worker_class`` is empty where the title of the process hides it."""
 
     pid: int = 0

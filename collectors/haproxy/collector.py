@@ -9,9 +9,10 @@ socket (type 3), which is left out: its frontend counts it too.
 import csv
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 from urllib.parse import urlsplit, urlunsplit
+
+from msgspec.structs import replace
 
 from collectors.config_files import View
 from collectors.errors import AbsentError, FetchError, ParseError

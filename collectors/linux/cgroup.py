@@ -8,8 +8,9 @@ for a group and all below it, so the tightest over a group and its ancestors cou
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
+
+from msgspec import Struct
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.memory import parse_pressure
@@ -31,8 +32,7 @@ _ESCAPES = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\043": "#", r"\134": "
 _ESCAPE = re.compile("|".join(map(re.escape, _ESCAPES)))
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """One mounted hierarchy: where, which group is its top, and its controllers; that of version 2 has ``""``."""
 
     point: str
@@ -40,8 +40,7 @@ class Mount:
     controllers: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDirectories:
+class GroupDirectories(Struct, frozen=True):
     """The directories of a group for each resource, followed by those of its ancestors."""
 
     path: str

@@ -10,9 +10,10 @@ without a device behind it (its link in /sys/class/net leads to /sys/devices/vir
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+
+from msgspec.structs import replace
 
 from collectors.errors import ParseError
 from collectors.machine import Wanted

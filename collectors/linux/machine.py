@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.errors import ParseError
 from collectors.kind import Kind

@@ -16,6 +16,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from msgspec import Struct
+
 from collectors.errors import ParseError
 from collectors.kind import Service
 from collectors.linux.unix_sockets import PORT, is_plain
@@ -53,8 +55,7 @@ class Sums:
         return f"{mark} {place} {user} {self.connections} {self.questions} {self.age_ms} {self.segments}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One address, and the sums over the connections that processes of ``user`` have opened to it."""
 
     place: Endpoint
@@ -69,8 +70,7 @@ class Asked:
         return self.connections, self.questions, self.age_ms, self.segments
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(Struct, frozen=True):
     """``accepted``: the users whose processes accept connections, by place of this machine."""
 
     readings: int

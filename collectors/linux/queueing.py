@@ -13,8 +13,10 @@ no rate here: filters are not read.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice, pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.machine import Reading, Wanted
 from collectors.parsing import MOST_DEVICES, complete_lines, count_or_none, decimal, short
@@ -37,8 +39,7 @@ _PASS_ALL = frozenset(("tbf", "netem"))  # they pass everything on to the one di
 _ROOT = "root"
 
 
-@dataclass(frozen=True, slots=True)
-class Discipline:
+class Discipline(Struct, frozen=True):
     """One queueing discipline, or one class of HTB. ``handle`` is its own (``8001:``, ``1:10``) and ``parent`` that of
     what it is in, or ``root``; ``mbit`` is the most that it sends; ``backlog`` counts packets that wait now, the others
     are counters."""
@@ -53,8 +54,7 @@ class Discipline:
     backlog: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Struct, frozen=True):
     """The queueing disciplines of one interface, and its classes by their handle."""
 
     disciplines: tuple[Discipline, ...] = ()

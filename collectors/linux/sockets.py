@@ -8,9 +8,10 @@ Send-Q), and so has :data:`LISTENERS`, where a transport can make it: the same c
 import ipaddress
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+
+from msgspec import Struct
 
 from collectors.errors import ParseError
 from collectors.machine import Endpoint, Missing, Reading, Wanted, lines_of
@@ -50,8 +51,7 @@ _BASIC = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ListeningSocket:
+class ListeningSocket(Struct, frozen=True):
     """One listening socket: its address (``0.0.0.0`` and ``::`` are all), accept queue, and inode."""
 
     address: str

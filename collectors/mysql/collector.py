@@ -7,9 +7,10 @@ knows the user of the process that asks.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
+
+from msgspec.structs import replace
 
 from collectors.blocking import BLOCKED, HIDDEN, LIMIT_S, blocking
 from collectors.errors import FetchError, ParseError

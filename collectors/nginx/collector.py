@@ -7,7 +7,8 @@ of accepted connections, handled connections and requests since nginx started.
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.errors import FetchError, ParseError, SilentError
 from collectors.kind import Kind

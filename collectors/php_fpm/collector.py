@@ -7,7 +7,9 @@ configuration and the queue from the kernel.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from collectors.accept_queues import AcceptQueues
 from collectors.background import StatusPage

@@ -6,7 +6,9 @@ comments after ``;``, ``include`` anywhere, ``$pool`` in a value. A repeated sec
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.config_files import IncludeOf, View, includes, read_config, view_of
 from collectors.machine import FOREIGN, Machine
@@ -28,8 +30,7 @@ _SECTION = re.compile(r"\s{0,99}\[([^\]]{1,255})\]\s{0,99}(?:;.{0,4096})?")
 _VALUE = re.compile(r"\s{0,99}([\w.\-\[\]]{1,255})\s{0,99}=\s{0,99}(\"[^\"]{0,4096}\"|'[^']{0,4096}'|[^;]{0,4096})")
 
 
-@dataclass(frozen=True, slots=True)
-class PoolConfig:
+class PoolConfig(Struct, frozen=True):
     """``address`` is ``HOST:PORT`` or the path of a socket; ``status_listen`` the same, of the page alone. Empty texts
     and ``None`` are what the configuration does not say; ``file`` is where its section begins, if known."""
 

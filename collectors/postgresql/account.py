@@ -8,7 +8,8 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from collectors.transport import files
 from collectors.transport.exchange import host_and_port
@@ -17,8 +18,7 @@ _MOST_LINES = 1000
 _FIELD = re.compile(r"((?:[^:\\]|\\.){0,1000})(?::|$)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     user: str
     password: str = ""
     database: str = "postgres"

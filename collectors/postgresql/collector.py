@@ -7,9 +7,10 @@ left out. Accounts are looked for where libpq does: see :mod:`collectors.postgre
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from collectors.blocking import BLOCKED, LIMIT_S, blocking
 from collectors.errors import FetchError, ParseError

@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.database_collector import DatabaseCollector
 from collectors.errors import AbsentError, ParseError

@@ -7,8 +7,9 @@ the requests that are being served, with their cookies: nothing of them is kept.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from collectors.accept_queues import AcceptQueues
 from collectors.config_files import View

@@ -8,7 +8,8 @@ another option of the file was set to. An emperor starts one uWSGI for each file
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.config_files import View, command_options, read_config
 from collectors.machine import lines_of

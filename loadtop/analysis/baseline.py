@@ -5,8 +5,9 @@ direction as ``loadtop compare`` judges it: by more than chance, and by more tha
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from loadtop.analysis.comparison import CARRIED, WHOLE, MetricRow, Run, judged
 from loadtop.analysis.fail_if import OPERATORS, Beyond, Compared, Comparisons, Condition, overall
@@ -23,8 +24,7 @@ _EVERY: tuple[AnyMetric, ...] = (*RULE_METRICS, *HOST_METRICS)
 METRICS = {metric.name: metric for metric in _EVERY}
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The result of the recording at ``path``."""
 
     path: Path

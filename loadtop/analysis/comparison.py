@@ -1,12 +1,14 @@
 """Two or more runs compared: settings first, then every number, period by period."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.significance import LEAST, LEVEL, Sample, holm, needed, p_value, sample
 from loadtop.analysis.statistic import Json
@@ -123,8 +125,7 @@ class Run:
         self.result = replace(self.result, settings=settings, roles=roles)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One run against the first. ``p`` is corrected for all comparisons of its table; ``percent`` is ``None`` where the
     first has 0. ``needed_intervals``: where it is too short to tell, how many each of both would need for such a
     difference to count; ``None`` where that is not known."""
@@ -136,8 +137,7 @@ class Change:
     needed_intervals: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRow:
+class MetricRow(Struct, frozen=True):
     """One number in one period: its values in each run, and the changes from the first run."""
 
     of: str
@@ -146,8 +146,7 @@ class MetricRow:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodTable:
+class PeriodTable(Struct, frozen=True):
     """All numbers of one period or step, which has ``periods`` in the runs. ``limits`` are the verdicts that held
     longest in it, ``None`` without any."""
 
@@ -157,8 +156,7 @@ class PeriodTable:
     limits: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """``settings`` are those that differ: subject, name, a value for each run. ``tables``: the whole first, where runs
     are compared by time."""
 

@@ -3,11 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from loadtop.analysis.statistic import Json
 from loadtop.model import LoadState
@@ -34,8 +35,7 @@ class ConditionError(ValueError):
     """The expression cannot be understood; the message says what can be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beyond:
+class Beyond(Struct, frozen=True):
     """A limit relative to the baseline: its value and ``offset``, in percent of it or in the metric's unit."""
 
     offset: float
@@ -45,8 +45,7 @@ class Beyond:
         return baseline + (abs(baseline) * self.offset / 100 if self.percent else self.offset)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One rule. ``value`` is in ms, kB, percent or plain; ``hold_s`` asks for that many seconds in a row.
 
     ``count`` says that ``failed`` or ``non_2xx`` was given as a number of requests, not as percent.
@@ -99,8 +98,7 @@ class Condition:
         return value is not None and OPERATORS[self.operator](value, self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A value of the test beside the same of the baseline. ``exceeds``: it is beyond the limit. ``significant``: the
     intervals of both differ in the same direction, by more than chance and by more than matters; ``p`` is the chance of
     that, ``None`` where there are too few intervals to tell."""
@@ -113,8 +111,7 @@ class Compared:
     p: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleOutcome:
+class RuleOutcome(Struct, frozen=True):
     """What became of a rule. ``measured`` has the values over the whole test that it is about, by machine (``None``: of
     the load), in the metric's own unit (ms, kB). ``held_s`` is the longest time for which a rule with ``for`` was true.
     ``compared`` has those values of a rule about a baseline that the baseline has as well."""

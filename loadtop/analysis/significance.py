@@ -19,10 +19,11 @@ numpy is all that this needs.
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from loadtop.i18n import Translatable
@@ -38,8 +39,7 @@ METHOD: Translatable = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A series as the test sees it: mean, variance, how many values, and how many independent ones they are worth.
     Each is the mean of ``width`` intervals."""
 

@@ -5,11 +5,12 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct
 
 from loadtop.cli.display import with_screen
 from loadtop.cli.exit_codes import UsageError
@@ -28,8 +29,7 @@ _HEADER = re.compile(r"(?P<name>[\w-]+):\s.*")
 _OPTION = re.compile(r"-{1,2}[A-Za-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """A load that can be run: none if ``source`` is None. ``plan`` says what it requests, as far as that is known;
     ``status_url`` is the status page of a server that was started for it, which ``close`` stops."""
 

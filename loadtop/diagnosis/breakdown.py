@@ -14,8 +14,10 @@ those that ended in the same proportion. In a steady state, both are the same: N
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.i18n import Translatable
 from loadtop.model import SERVICE, SERVING, Distribution, LoadSample, Role
@@ -73,8 +75,7 @@ def in_order(part: str, title: str, name: str) -> tuple[str, str]:
     return title, f":{name}" if part == Part.ACCEPT_QUEUE and name else name
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """One part of the mean time. ``host`` and ``name`` say where: of a server, a disk, a lock, or an address. ``ms`` is
     ``None`` where this cannot be measured; ``exchanges`` per request, ``kind`` and ``service_host``, the other watched
     machine that has its address, are those of a dependency."""
@@ -88,8 +89,7 @@ class Share:
     service_host: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Breakdown:
+class Breakdown(Struct, frozen=True):
     """The mean time of the requests that ended in an interval. ``shares`` is ``None`` where no machine under test had
     figures. ``weight``: how many such requests would have taken the time of all that were in progress; ``None``: as
     many as ended."""

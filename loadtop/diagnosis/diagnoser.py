@@ -2,7 +2,8 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.dependency import DEPENDENCY, Dependencies

@@ -1,6 +1,6 @@
 """What a diagnosis says: findings with their evidence, and the one that is the limit."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from loadtop.i18n import Message, Translatable, verbatim
 from loadtop.model import FileLock
@@ -9,8 +9,7 @@ NONE = "none"  # the name of the verdict that there is headroom
 SURE = 0.5  # confidence from which a verdict is stated; below it people read "probably"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """One measured value, and its threshold from a published ``source``; ``below``: it counts below that, not above."""
 
     metric: str
@@ -22,8 +21,7 @@ class Evidence:
     below: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Dependency:
+class Dependency(Struct, frozen=True):
     """A service that is asked: its address, what it is (``http``, ``ldap``, ...) where that is recognised, and the
     other watched machine that has this address."""
 
@@ -59,8 +57,7 @@ def file_in_words(lock: FileLock) -> Message:
     return Message("device {device} inode {inode:d}", device=lock.device, inode=lock.inode)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A resource that is full: where, since when (``since_s`` on the session's axis), how long (``held_s``), and why.
     ``bottleneck`` is the name of the verdict, ``symptoms`` what this one explains, ``confidence`` between 0 and 1.
     ``lingers``: the resource is below its lower threshold now, not yet for long enough to drop the finding.
@@ -86,8 +83,7 @@ class Finding:
         return None if self.lock is None else lock_in_words(self.lock)
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """What would be full first, and at about how many requests/s (``low`` to ``high``)."""
 
     resource: str
@@ -97,11 +93,10 @@ class Forecast:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The verdict (a finding, perhaps ``none``) and every finding that holds now, causes first; with the verdict
-    ``none`` perhaps a forecast, which is in no recording and so does not count when diagnoses are compared."""
+    ``none`` perhaps a forecast, which is in no recording."""
 
     verdict: Finding
     findings: tuple[Finding, ...]
-    forecast: Forecast | None = field(default=None, compare=False)
+    forecast: Forecast | None = None

@@ -8,10 +8,11 @@ where that cannot be assumed, nothing is said.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from math import sqrt
 from statistics import median, median_high
+
+from msgspec import Struct
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
@@ -37,8 +38,7 @@ cores share what they have."""
 Key = tuple[str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """How much of a resource was used in one interval, and how much there is, in the same unit. ``beside`` is used by
     others, who may do that for the load: as much of it as is there in every interval counts."""
 

@@ -1,7 +1,7 @@
 """Memory: pages that are swapped, or evicted and soon needed again, while tasks wait for them; and how many worker
 processes it has room for. Occupancy never decides: pages swapped out long ago cost nothing (as atop's manual says)."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message, Parameter, sentences
@@ -131,8 +131,7 @@ MEMORY = Verdict(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """``workers`` fit, of ``each_kb`` by ``basis`` (PSS, or RSS, which counts shared pages again and again)."""
 
     workers: int

@@ -1,9 +1,10 @@
 """What a verdict is: one record that everything else reads, how it is assessed, and the ranking of causes."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from loadtop.diagnosis.finding import Dependency, Evidence
 from loadtop.i18n import Message, Translatable
@@ -36,8 +37,7 @@ class Row(NamedTuple):
     below: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Struct, frozen=True):
     """One resource in one interval.
 
     ``over``: above the threshold at which it counts as full. ``held``: still above the lower one at which a finding
@@ -77,8 +77,7 @@ def agreement(*votes: bool | None) -> float:
     return round(DECISIVE + (1.0 - DECISIVE) * worth / len(votes), 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """One limit that loadtop can name.
 
     Scripts rely on ``name``; ``letter`` marks it on the timeline. ``title`` (a badge shows it in capitals) and

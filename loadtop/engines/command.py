@@ -5,8 +5,9 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from loadtop.engines.cpu_time import CpuTime
 from loadtop.engines.guarded_process import GuardedProcess

@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from loadtop.engines.guarded_process import GuardedProcess
 from loadtop.engines.output import LineSplitter
@@ -46,8 +47,7 @@ class EngineError(MessageError):
     """The engine cannot make the load; the message is one line and names the fix if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A machine that makes load. ``place`` is ``local`` or ``ssh://[USER@]HOST[:PORT]``."""
 
     name: str

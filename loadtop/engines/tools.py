@@ -3,16 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from loadtop.model import Failures, LoadSample, LoadState, ServerSeen, StatedTimes
 
 MAX_DIGITS = 20  # of a 64-bit number, which JMeter prints as the least time of none: a line with more is damaged
 _FAILURES = ("connect", "receive", "length", "exceptions", "timeout")
-_TIMES = {field.name for field in fields(StatedTimes)} - {"part"}
+_TIMES = set(StatedTimes.__struct_fields__) - {"part"}
 _UNITS_MS = {
     "ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "seconds": 1e3, "secs": 1e3, "sec": 1e3, "s": 1e3,
     "m": 6e4, "h": 3.6e6,

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from loadtop.generator.notable import merged
 from loadtop.generator.plan import Plan, total
@@ -25,8 +27,7 @@ _PRECEDENCE = ("failed", "starting", "warmup", "running", "stopped", "done")
 """If workers are in different states, the whole load is in the first of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
+class Handover(Struct, frozen=True):
     """Where a worker stands that gives a part of its load to a new one. ``finishing``: it sends no more requests.
 
     ``step`` counts from 0; ``requests`` are those given away to it (None: the step has no limit of requests). Times are
@@ -43,8 +44,7 @@ class Handover:
     rate: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """One worker at one moment, several times a second: a line of JSON on its standard output.
 
     ``load`` is its part of the load, with the latencies since the last report, and ``generator`` belongs to it; its

@@ -4,9 +4,10 @@ import base64
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NoReturn, Self, TypeVar, cast
 from urllib.parse import quote, unquote, urlsplit
+
+from msgspec import Struct, field
 
 import loadtop
 from loadtop.i18n import Message, MessageError
@@ -35,8 +36,7 @@ class PlanError(MessageError, ValueError):
     """The load cannot be run as requested; the message is one line and names the fix."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where connections lead: ``http`` or ``https``, a host name or address without brackets, a port. ``name`` is the
     name for SNI and the certificate, if that is not ``host``."""
 
@@ -56,8 +56,7 @@ class Origin:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One kind of request. ``path`` includes the query; ``url`` never contains a user or a password.
 
     A ``Host`` header also names the TLS server in ``origin``, as with ab. ``headers`` replace the defaults of the same
@@ -128,8 +127,7 @@ class Target:
         return cls(f"{scheme}://{origin.authority}{path}", origin, path, method, headers, body, weight)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A period of constant load: closed model with ``concurrency`` alone, open model with ``rate`` (requests/s).
 
     In the open model ``concurrency`` is the maximum number of connections (None: as many as are needed). The step ends
@@ -154,8 +152,7 @@ class Step:
             _refuse(_option("-n", self.requests), Message("1 or more"))
 
 
-@dataclass(frozen=True, slots=True)
-class Portion:
+class Portion(Struct, frozen=True):
     """The part of a load that falls to worker number ``worker`` (from 0) of ``workers``."""
 
     worker: int = 0
@@ -177,16 +174,14 @@ class Portion:
         return step.requests * after // step.concurrency - step.requests * before // step.concurrency
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """An HTTP proxy: plain for http targets, by CONNECT for https. ``authorization`` is the whole header value."""
 
     origin: Origin
     authorization: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TlsOptions:
+class TlsOptions(Struct, frozen=True):
     """TLS settings. ``protocol`` is ab's name (``TLS1.2``, ``TLS1.3``, ``ALL``); ``certificate`` is a PEM file with
     chain and key; ``sni`` sends the host name in the handshake."""
 
@@ -196,8 +191,7 @@ class TlsOptions:
     sni: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A whole load. ``timeout_s`` is for one request, from its start (connecting included) to the last byte.
 
     ``any_length`` accepts bodies of differing length; ``keep_going`` continues when the server cannot be reached any

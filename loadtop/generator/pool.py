@@ -7,9 +7,10 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 import loadtop
 from loadtop.generator.aggregation import Aggregator, Handover, Report, WorkerProgress, overall_state

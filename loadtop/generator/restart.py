@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from loadtop.generator.aggregation import counters
 from loadtop.generator.notable import merged

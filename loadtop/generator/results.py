@@ -4,9 +4,11 @@ from array import array
 from asyncio import Transport
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import sub
 from typing import Literal
+
+from msgspec.structs import replace
 
 from loadtop.generator.errors import status_error
 from loadtop.generator.exchange import MAX_HEADS, Exchange, Head, ResponseParser

@@ -1,6 +1,6 @@
 """Everything known at one tick of the Monitor."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from loadtop.i18n import Text, Translatable
 from loadtop.model.load import LoadSample
@@ -13,8 +13,7 @@ ROLES: tuple[Translatable, ...] = ("target", "generator", "target+generator", "o
 MAX_HOSTS = 50  # machines of one test: a report takes about 1 ms for each of them and each interval
 
 
-@dataclass(frozen=True, slots=True)
-class HostState:
+class HostState(Struct, frozen=True):
     """A machine in one frame: its newest sample, and whether that is newer than the one before (``fresh``). ``role`` is
     one of :data:`ROLES`; ``problem`` says why there is no new sample, or is empty."""
 
@@ -34,8 +33,7 @@ class HostState:
         return "generator" in self.role
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """Everything known at one tick. ``at`` is seconds since the session began, ``wall`` seconds since the epoch.
     ``profiles`` are those that were completed since the frame before."""
 

@@ -1,14 +1,14 @@
 """The load at one moment, as its generator counts it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Self
+
+from msgspec import Struct
 
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Struct, frozen=True):
     """A sparse log-linear histogram of durations in microseconds: ``counts[i]`` fell into bucket ``buckets[i]``.
 
     Buckets are those of :mod:`loadtop.model.histogram` (relative error below 1 %). Count, sums and extremes are exact.
@@ -23,8 +23,7 @@ class Distribution:
     counts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
+class Failures(Struct, frozen=True):
     """Failed requests by class, ab's classes and ``timeout``: counters since the start of the load. A class that
     another engine does not tell apart is ``None``; what it counts without saying more is ``unclassified``."""
 
@@ -45,8 +44,7 @@ class Failures:
         return sum(number for number in known if number is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
+class Latencies(Struct, frozen=True):
     """What was measured of the requests that ended in one interval.
 
     ``corrected`` counts from the intended start (open model). ``connect`` is 0 on a reused connection, as ab has it;
@@ -60,8 +58,7 @@ class Latencies:
     corrected: Distribution | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratorSample:
+class GeneratorSample(Struct, frozen=True):
     """The load generator on itself: processor seconds of each worker process (counters), the seconds that each was
     runnable without a processor (counters; empty where not known), the longest delay of an event loop in the interval,
     requests started late or not at all in the open model (counters), ports and descriptors, and the periods of its
@@ -98,8 +95,7 @@ class LoadState(TranslatableEnum):
         return self in (LoadState.DONE, LoadState.STOPPED, LoadState.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSeen:
+class ServerSeen(Struct, frozen=True):
     """What the first good response showed of the server. ``proxy`` is the ``HOST:PORT`` it came through, or empty."""
 
     software: str
@@ -113,8 +109,7 @@ class ServerSeen:
     proxy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTimes:
+class StatedTimes(Struct, frozen=True):
     """Times in ms of the whole load as another engine states them, where it gives no distribution: its own figures.
     ``part`` is ``total``, ``connect``, ``processing`` or ``waiting``. What it does not state is ``None``."""
 
@@ -135,8 +130,7 @@ class StatedTimes:
     p99_99_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EngineWorker:
+class EngineWorker(Struct, frozen=True):
     """A process that generates load for another engine, as reported by that engine.
 
     ``host`` is the machine, by the name given to loadtop; ``state`` is the engine's own word, ``missing`` if it
@@ -161,8 +155,7 @@ class EngineWorker:
         return self.cpu_pct is not None and self.cpu_pct > WORKER_FULL_PCT
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(Struct, frozen=True):
     """A single request. ``started`` is in seconds since the epoch. ``failure`` is its class, ``status`` where a whole
     response had another status than 2xx, or empty; ``reason`` says more. ``total_ms`` ends with the last byte, or the
     failure. What was not measured, or not reached, is ``None``. Heads are lines of text, kept with ``-v``.
@@ -184,8 +177,7 @@ class RequestRecord:
     response_head: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
+class Requests(Struct, frozen=True):
     """The slowest requests since the load began or its warm-up ended, the slowest first, and the first of each kind of
     failure in the order of time."""
 
@@ -211,8 +203,7 @@ MISSING = "missing"
 WORKER_FULL_PCT = 90.0  # percent of a core at which Locust itself warns about a worker
 
 
-@dataclass(frozen=True, slots=True)
-class LoadSample:
+class LoadSample(Struct, frozen=True):
     """The load at one moment. Counters run since the end of the warm-up; ``latencies`` holds this interval only.
 
     ``at`` is the generator's monotonic clock in seconds, ``elapsed_s`` the time since the first request after the

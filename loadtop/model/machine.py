@@ -1,8 +1,9 @@
 """Everything read from one machine at one moment: raw counters as its kernel gives them, and how collectors fared."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from loadtop.i18n import Text
 from loadtop.model.server import ServerReading
@@ -11,8 +12,7 @@ from loadtop.model.waits import FileLock, Peers
 USER_HZ = 100  # ticks per second in which CPU time is kept: Linux's on all common architectures
 
 
-@dataclass(frozen=True, slots=True)
-class HostFacts:
+class HostFacts(Struct, frozen=True):
     """What does not change while a machine runs. ``source`` is ``local``, ``ssh://...`` or ``exec:COMMAND``.
     Hosts with the same ``boot_id`` are one machine under several names, as containers are; it is empty where it is not
     known. ``addresses`` are those at which other machines may find it."""
@@ -28,8 +28,7 @@ class HostFacts:
     addresses: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTimes:
+class CpuTimes(Struct, frozen=True):
     """CPU time since boot, in ticks of 1/USER_HZ s. As on Linux, ``user`` contains ``guest`` and ``nice``
     contains ``guest_nice``. ``None``: the system does not tell."""
 
@@ -45,22 +44,19 @@ class CpuTimes:
     guest_nice: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(Struct, frozen=True):
     """One processor as the kernel numbers it. Cores that are offline are missing, so ids may have gaps."""
 
     id: int
     times: CpuTimes
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(Struct, frozen=True):
     total: CpuTimes
     cores: tuple[Core, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CoreSpeed:
+class CoreSpeed(Struct, frozen=True):
     """How fast one core can compute. ``capacity`` is 1024 for the largest cores, ``khz`` its frequency when it was read
     last (every few samples), ``highest_khz`` the one that it can have. ``None``: the system does not tell."""
 
@@ -70,8 +66,7 @@ class CoreSpeed:
     highest_khz: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduler:
+class Scheduler(Struct, frozen=True):
     """Load averages; tasks running or ready (but for the reader) and in uninterruptible sleep; counters since boot."""
 
     load1: float
@@ -84,8 +79,7 @@ class Scheduler:
     forks: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Gauges in kB. ``available_kb`` is missing on kernels before 3.14."""
 
     total_kb: int
@@ -106,8 +100,7 @@ class Memory:
         return 100.0 * self.available_kb / self.total_kb
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(Struct, frozen=True):
     """Swap occupancy in kB (gauges). Occupancy alone is no signal; traffic is in :class:`Paging`."""
 
     total_kb: int
@@ -115,8 +108,7 @@ class Swap:
     cached_kb: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Paging:
+class Paging(Struct, frozen=True):
     """Counters since boot: swap traffic in kB, major faults, direct reclaim and refaults in pages, OOM kills."""
 
     swap_in_kb: int
@@ -130,8 +122,7 @@ class Paging:
     oom_kills: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pressure:
+class Pressure(Struct, frozen=True):
     """Pressure stall totals since boot in microseconds (the ``total=`` of /proc/pressure or of a cgroup)."""
 
     cpu_some_us: int | None = None
@@ -142,8 +133,7 @@ class Pressure:
     irq_full_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(Struct, frozen=True):
     """One whole block device; counters since boot, times in ms. ``swap`` says that it carries (only) swap."""
 
     name: str
@@ -159,8 +149,7 @@ class Disk:
     swap: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """One interface; counters since it came up. ``link_mbit`` is the link speed if the system reports it.
 
     ``shaped_mbit`` is the rate to which a queueing discipline limits what it sends. Only where there is one, the rest
@@ -187,8 +176,7 @@ class Network:
         return min((mbit for mbit in (self.link_mbit, self.shaped_mbit) if mbit), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(Struct, frozen=True):
     """A listening TCP port and its accept queue: connections waiting now, and the limit where it can be read."""
 
     port: int
@@ -196,8 +184,7 @@ class Listener:
     backlog: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tcp:
+class Tcp(Struct, frozen=True):
     """Counters of this network namespace since boot; ``time_wait``, ``in_use`` and ``established`` are gauges."""
 
     listen_overflows: int | None = None
@@ -217,8 +204,7 @@ SERVICE, LOADTOP, OTHER = "service", "loadtop", "other"
 generator with this program, and everything else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """One process; ``cpu_ticks`` is a counter. ``started_ticks`` (after boot) tells a reused pid from the same one.
 
     ``wait_ns`` counts how long its threads were runnable without a processor, because others had it or a CPU quota
@@ -238,8 +224,7 @@ class Process:
     wait_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupLimits:
+class CgroupLimits(Struct, frozen=True):
     """The web server's own control group. Limits are ``None`` where there is none; counters in microseconds."""
 
     path: str
@@ -272,8 +257,7 @@ class Cause(StrEnum):
     SOCKET = "socket"  # this user may not use a server's socket
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How one collector fared in one sample: its state, the reason where that is not ``ok``, and its own duration.
 
     ``reason`` can also say what an ``ok`` collector lacks. ``fix`` is what to paste or type to get it: a string as it
@@ -288,8 +272,7 @@ class Outcome:
     fix: Text = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HostSample:
+class HostSample(Struct, frozen=True):
     """Everything read from one machine at one moment.
 
     ``at`` is that machine's own uptime in seconds, so network delay does not distort rates. A part that is ``None`` has

@@ -1,7 +1,8 @@
 """Where the CPU time of a machine goes: call stacks that a profiler sampled."""
 
 from collections import Counter
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from loadtop.i18n import Text
 
@@ -9,8 +10,7 @@ PROFILE_S = 5  # seconds for which stacks are sampled
 HOTTEST = 5  # functions that are listed
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Samples of one machine over :data:`PROFILE_S` seconds.
 
     ``tool`` took them: ``perf``, ``py-spy``, ``phpspy``, or ``/proc``. ``stacks`` are folded: a process and its

@@ -7,10 +7,12 @@ texts. In doubt a value is blanked. The time taken is proportional to the length
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from operator import is_
 from typing import Any, cast, get_args, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.i18n import Message
 from loadtop.i18n.outside import MAX_TEXT
@@ -156,7 +158,7 @@ def blanked(value: Any) -> Any:
         before = cast("Sequence[Any]", value)
         items = tuple(map(blanked, before))
         return before if all(map(is_, items, before)) else items
-    if hasattr(value, "__dataclass_fields__"):
+    if isinstance(value, Struct):
         texts = [(name, getattr(value, name)) for name in _texts(value.__class__)]
         clean = {name: after for name, text in texts if (after := blanked(text)) is not text}
         return replace(value, **clean) if clean else value
@@ -170,11 +172,12 @@ def blanked(value: Any) -> Any:
 @cache
 def _texts(record: Any) -> tuple[str, ...]:
     """Return the names of the fields of a record that may hold texts."""
-    return tuple(name for name, hint in get_type_hints(record).items() if _may_hold_text(hint))
+    hints = get_type_hints(record)
+    return tuple(name for name in record.__struct_fields__ if _may_hold_text(hints[name]))
 
 
 def _may_hold_text(hint: Any) -> bool:
-    if hasattr(hint, "__dataclass_fields__") and hint is not Message:
+    if isinstance(hint, type) and issubclass(hint, Struct):
         return hint not in NAMED_BY_KERNEL and bool(_texts(hint))
     return hint in (str, Message) or any(map(_may_hold_text, get_args(hint)))
 

@@ -1,14 +1,14 @@
 """What every kind of server has in common: its role in the path of a request, and the shape of one reading.
 
-The fields of a reading are declared with :func:`label`, :func:`limit`, :func:`gauge` and :func:`counter`. Rates, JSON,
-tables and exports follow from these declarations.
+The fields of a reading are declared with ``Label``, ``Limit``, ``Gauge`` and :func:`counter`. Rates, JSON, tables
+and exports follow from these declarations.
 """
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
 from enum import StrEnum
-from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
+
+from msgspec import Struct
 
 from loadtop.i18n import Message, Text, verbatim
 
@@ -27,8 +27,7 @@ SERVING = (Role.PROXY, Role.WEB, Role.APPLICATION)
 """Servers that take the tested requests. Databases and caches are asked by them, or by something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerKind:
+class ServerKind(Struct, frozen=True):
     """A kind of server as rates and rules see it. ``name`` is its key in samples, JSON, options and recordings;
     ``group`` is what its processes are listed under."""
 
@@ -46,8 +45,7 @@ class Measure(StrEnum):
     COUNTER = "counter"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A declared field of a reading. ``json`` is its name in JSON and tables; that of a counter is its rate's."""
 
     field: str
@@ -55,19 +53,25 @@ class Column:
     json: str
 
 
-def _declared(measure: Measure, json: str = "", **default: Any) -> Any:
-    """A field of a reading; ``json`` is its name in JSON, where that is another one."""
-    return field(metadata={"measure": measure, "json": json}, **default)
+class Declared(Struct, frozen=True):
+    """How a field of a reading is declared; ``json`` is its name in JSON, where that is another one."""
+
+    measure: Measure
+    json: str = ""
 
 
-label = partial(_declared, Measure.LABEL)  # a field that says which server it is, or how it is set up
-limit = partial(_declared, Measure.LIMIT)  # a configured limit; ``None`` if the configuration cannot be read
-gauge = partial(_declared, Measure.GAUGE)  # a value at the moment of the reading
-counter = partial(_declared, Measure.COUNTER)  # a count since the server's start; ``json`` is the name of its rate
+T = TypeVar("T")
+Label = Annotated[T, Declared(Measure.LABEL)]  # a field that says which server it is, or how it is set up
+Limit = Annotated[T, Declared(Measure.LIMIT)]  # a configured limit; ``None`` if the configuration cannot be read
+Gauge = Annotated[T, Declared(Measure.GAUGE)]  # a value at the moment of the reading
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerLimit:
+def counter(rate: str) -> Declared:
+    """A count since the server's start, with the name of its rate: ``Annotated[int, counter("kb_s")]``."""
+    return Declared(Measure.COUNTER, rate)
+
+
+class WorkerLimit(Struct, frozen=True):
     """The setting that limits a server's workers: what it is called, the group of its processes, its value now."""
 
     setting: Text
@@ -80,8 +84,7 @@ FULL_PCT = 95.0
 value for web servers and proxies."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blocker:
+class Blocker(Struct, frozen=True, kw_only=True):
     """The session of a database that blocks most others by a lock, directly or through others that wait.
 
     ``session`` is its number there, 0 that of a prepared transaction. The longest of the ``blocked`` has waited for
@@ -113,8 +116,7 @@ class Blocker:
         return Message("{table} ({mode})", table=self.table, mode=self.mode or "-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceState:
+class ServiceState(Struct, frozen=True, kw_only=True):
     """How full a database or cache says that it is; ``None`` where it does not tell or has no such limit.
 
     ``kind`` is the name of the kind of server. ``port`` is the TCP port on which it says that it listens, ``address``
@@ -149,8 +151,7 @@ class ServiceState:
         return self.refuses or any(share is not None and share >= FULL_PCT for share in shares)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerReading:
+class ServerReading(Struct, frozen=True):
     """One reading of one server, or of one pool or proxy in it. Each kind of server has a subclass."""
 
     @property
@@ -188,8 +189,16 @@ class ServerReading:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceReading(ServerReading):
+class _Service(ServerReading, frozen=True):
+    address: Label[str]
+    version: Label[str] = ""
+
+    @property
+    def key(self) -> str:
+        return self.address
+
+
+class ServiceReading(_Service, frozen=True, kw_only=True):
     """One reading of a database or cache. ``refuses``: it has too many connections to take one more, and nothing else
     is known. ``at`` is when the answer came, on the uptime clock of its host. ``blocker`` blocks most of the sessions
     that wait. ``setting`` limits its connections; ``counted`` and ``limited`` are the fields with their number, the one
@@ -199,18 +208,11 @@ class ServiceReading(ServerReading):
     counted: ClassVar[str] = "connected"
     limited: ClassVar[str] = "max_connections"
 
-    address: str = label()
-    version: str = label(default="")
-    _: KW_ONLY
-    refuses: bool = label(default=False)
+    refuses: Label[bool] = False
     port: int | None = None
     uptime_s: int | None = None
     at: float | None = None
     blocker: Blocker | None = None
-
-    @property
-    def key(self) -> str:
-        return self.address
 
     @property
     def configured(self) -> int | None:
@@ -254,8 +256,12 @@ class ServiceReading(ServerReading):
 def columns(record: type[ServerReading], *measures: Measure) -> tuple[Column, ...]:
     """The declared fields of a type of reading, in order: those of some measures, or all."""
     if (record, measures) not in _COLUMNS:
-        declared = [each for each in fields(record) if "measure" in each.metadata]
-        known = (Column(each.name, each.metadata["measure"], each.metadata["json"] or each.name) for each in declared)
+        hints = get_type_hints(record, include_extras=True)
+        known = [
+            Column(name, declared.measure, declared.json or name)
+            for name, hint in hints.items()
+            for declared in getattr(hint, "__metadata__", ())
+        ]
         _COLUMNS[record, measures] = tuple(each for each in known if not measures or each.measure in measures)
     return _COLUMNS[record, measures]
 

@@ -1,10 +1,9 @@
 """What a server's processes wait for: services they ask over TCP, and file locks."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings`.
 
     ``kind`` names the service where it is recognised (``http``, ``ldap``, ...). ``depth`` is 1 where the processes at
@@ -27,16 +26,14 @@ class Peer:
     by_connection: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Peers:
+class Peers(Struct, frozen=True):
     """``readings`` counts how often the connections have been looked at since the watch began."""
 
     readings: int
     peers: tuple[Peer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileLock:
+class FileLock(Struct, frozen=True):
     """A file lock for which processes under test wait. ``kind`` is ``flock``, ``posix`` or ``ofd``, ``device`` is
     ``MAJOR:MINOR`` in hexadecimal as in /proc/locks, ``waiting`` the number of processes under test that wait for it.
     ``path`` is ``None`` where it cannot be read, ``holder`` is the holder's name, empty where it is not known."""

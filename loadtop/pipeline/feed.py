@@ -7,47 +7,42 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 from loadtop.pipeline.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class SetConcurrency:
+class SetConcurrency(Struct, frozen=True):
     """From now on keep this many connections (closed model)."""
 
     connections: int
 
 
-@dataclass(frozen=True, slots=True)
-class SetRate:
+class SetRate(Struct, frozen=True):
     """From now on start this many requests per second (open model)."""
 
     per_second: float
 
 
-@dataclass(frozen=True, slots=True)
-class StopLoad:
+class StopLoad(Struct, frozen=True):
     """End the load now; watching continues."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestartLoad:
+class RestartLoad(Struct, frozen=True):
     """Restart the load with its original settings, whether it still runs or has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """End this step of the load now and continue with the next; the last one continues."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Mark the time axis."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TakeProfile:
+class TakeProfile(Struct, frozen=True):
     """Find out where the CPU time of a host goes; the profile is in a later snapshot."""
 
     host: str

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import PROFILED
 from loadtop.i18n import Message, Text, duration, tr

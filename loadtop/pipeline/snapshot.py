@@ -2,7 +2,8 @@
 downstream takes it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from loadtop.diagnosis.breakdown import Breakdown, breakdown
 from loadtop.diagnosis.diagnoser import Diagnoser
@@ -13,8 +14,7 @@ from loadtop.rates.measured import Measured, Measurer
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICTS
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A frame with its rates (``measured``), its diagnosis, and where the time of its requests goes."""
 
     measured: Measured

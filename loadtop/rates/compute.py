@@ -5,9 +5,11 @@ The first sample of anything has no rate, nor has a counter that went backwards 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop import model
 from loadtop.model import LOADTOP, OTHER, SERVICE, USER_HZ, LoadState, Role, ServerKind, ServerReading
@@ -16,6 +18,7 @@ from loadtop.rates import records
 
 A = TypeVar("A")
 B = TypeVar("B")
+Record = TypeVar("Record", bound=Struct)
 Device = TypeVar("Device", model.Disk, model.Network)
 
 
@@ -98,9 +101,7 @@ def cpu_shares(before: model.CpuTimes, now: model.CpuTimes) -> records.CpuShares
     return records.CpuShares(user or 0.0, nice or 0.0, system or 0.0, idle or 0.0, *others)
 
 
-_STATES: Callable[[model.CpuTimes], tuple[int | None, ...]] = attrgetter(
-    *(each.name for each in fields(records.CpuShares))
-)
+_STATES: Callable[[model.CpuTimes], tuple[int | None, ...]] = attrgetter(*records.CpuShares.__struct_fields__)
 
 
 def pressure_shares(before: model.Pressure, now: model.Pressure, seconds: float) -> records.PressureShares:
@@ -110,7 +111,7 @@ def pressure_shares(before: model.Pressure, now: model.Pressure, seconds: float)
         value = per_second(getattr(before, name), getattr(now, name), seconds)
         return None if value is None else min(100.0, value / 10_000.0)
 
-    return records.PressureShares(*(share(f"{each.name}_us") for each in fields(records.PressureShares)))
+    return records.PressureShares(*(share(f"{name}_us") for name in records.PressureShares.__struct_fields__))
 
 
 def load_rates(before: model.LoadSample, now: model.LoadSample) -> records.LoadRates | None:
@@ -153,9 +154,9 @@ def _broken(before: model.LoadSample, now: model.LoadSample, requests: int | Non
     if requests is None or old is None or new is None:
         return {}
     counts = {
-        each.name: (getattr(new, each.name) or 0) - (getattr(old, each.name) or 0)
-        for each in fields(model.Failures)
-        if each.name != "length"
+        name: (getattr(new, name) or 0) - (getattr(old, name) or 0)
+        for name in model.Failures.__struct_fields__
+        if name != "length"
     }
     counts["status"] = (now.server_errors or 0) - (before.server_errors or 0)
     whole = max(requests, sum(counts.values()))
@@ -180,9 +181,9 @@ def _by_name(
     return tuple(each for each in found if each is not None)
 
 
-def _counted(record: Callable[..., B], before: object, now: object, seconds: float, **others: Any) -> B:
+def _counted(record: type[Record], before: object, now: object, seconds: float, **others: Any) -> Record:
     """A record whose fields are named like counters, which become rates, and others as they are given."""
-    names = [each.name for each in fields(cast("Any", record)) if each.name not in others]
+    names = [name for name in record.__struct_fields__ if name not in others]
     rates = {name: per_second(getattr(before, name), getattr(now, name), seconds) for name in names}
     return record(**rates, **others)
 

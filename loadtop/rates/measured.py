@@ -1,9 +1,11 @@
 """A frame with the rates that follow from it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
 from loadtop.model.places import EXEC
@@ -16,8 +18,7 @@ OLDEST_S = 5.0  # a rate over more time says little of this moment; our own
 R = TypeVar("R", bound=ServerReading)
 
 
-@dataclass(frozen=True, slots=True)
-class HostView:
+class HostView(Struct, frozen=True):
     """One machine at one moment. ``rates`` is ``None`` before there are two samples, and while no new one comes.
     ``stale_s`` is the time on the session's axis since the newest sample came (0 for a fresh one)."""
 
@@ -72,8 +73,7 @@ class HostView:
         return tuple(state for state in states if state is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A frame with its rates, before the diagnosis."""
 
     frame: Frame

@@ -1,8 +1,9 @@
 """Every metric once: its name in JSON, rules and comparisons, title, unit and better direction."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
+
+from msgspec import Struct
 
 from loadtop.i18n import Translatable
 from loadtop.model import Distribution
@@ -15,8 +16,7 @@ Better = Literal["higher", "lower", "neither"]
 From = TypeVar("From")
 
 
-@dataclass(frozen=True, slots=True)
-class Metric(Generic[From]):
+class Metric(Struct, Generic[From], frozen=True):
     """One number per interval of a machine or of the load. ``read`` gives ``None`` where it was not measured."""
 
     name: str

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
+
+from msgspec import Struct, field
 
 from loadtop.model import Process, Role
 from loadtop.model.server import ServerReading
@@ -13,8 +14,7 @@ from loadtop.model.server import ServerReading
 R = TypeVar("R", bound=ServerReading)
 
 
-@dataclass(frozen=True, slots=True)
-class CpuShares:
+class CpuShares(Struct, frozen=True):
     """Percent of the time in each state; ``user`` and ``nice`` contain guests. ``None``: this system does not tell."""
 
     user: float
@@ -47,14 +47,12 @@ class CpuShares:
         return self.system + (self.irq or 0.0) + (self.softirq or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class CoreShares:
+class CoreShares(Struct, frozen=True):
     id: int
     shares: CpuShares
 
 
-@dataclass(frozen=True, slots=True)
-class PagingRates:
+class PagingRates(Struct, frozen=True):
     """Per second: swap traffic in kB, major faults, pages of direct reclaim, refaults, OOM kills."""
 
     swap_in_kb: float | None
@@ -71,8 +69,7 @@ class PagingRates:
         return None if self.swap_in_kb is None or self.swap_out_kb is None else self.swap_in_kb + self.swap_out_kb
 
 
-@dataclass(frozen=True, slots=True)
-class PressureShares:
+class PressureShares(Struct, frozen=True):
     """Percent of the interval in which some (or all: full) tasks were stalled."""
 
     cpu_some: float | None
@@ -82,8 +79,7 @@ class PressureShares:
     io_full: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DiskRates:
+class DiskRates(Struct, frozen=True):
     """``util`` percent of time with I/O in flight, ``await_ms`` mean time per request (``None`` without requests),
     ``queue`` mean requests in flight, throughput in kB/s and requests/s."""
 
@@ -97,8 +93,7 @@ class DiskRates:
     swap: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkRates:
+class NetworkRates(Struct, frozen=True):
     """Per second; ``util`` is the fuller direction in percent of what is possible there, where that is known.
 
     Only where a queueing discipline shapes what is sent, the rest is not ``None``: the rate that it leaves, packets
@@ -130,8 +125,7 @@ class NetworkRates:
         return self.shaped_mbit if self.sends and self.shaped_mbit is not None else self.link_mbit
 
 
-@dataclass(frozen=True, slots=True)
-class TcpRates:
+class TcpRates(Struct, frozen=True):
     """Per second; ``time_wait``, ``in_use`` and ``established`` are gauges."""
 
     listen_overflows: float | None
@@ -144,8 +138,7 @@ class TcpRates:
     established: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessRates:
+class ProcessRates(Struct, frozen=True):
     """One process; ``cpu`` is percent of one core, ``None`` in its first sample. ``wait`` is how long its threads were
     runnable without a processor, in the same unit: 100 where one thread waits all the time."""
 
@@ -154,8 +147,7 @@ class ProcessRates:
     wait: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRates:
+class GroupRates(Struct, frozen=True):
     """All processes of one group; ``cpu`` is percent of one core (200 is two full cores), memory sums in kB.
     ``running`` counts state R, ``blocked`` state D. ``pss_kb`` is ``None`` unless it was read for every process.
     ``wait`` is how long they were runnable without a processor, in percent of one core; ``None`` unless it was read for
@@ -173,8 +165,7 @@ class GroupRates:
     wait: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupRates:
+class CgroupRates(Struct, frozen=True):
     """The web server's control group: percent of its periods that were throttled, how long in all (ms per second),
     hits of its memory limit per second, and its own stalls."""
 
@@ -184,8 +175,7 @@ class CgroupRates:
     pressure: PressureShares | None
 
 
-@dataclass(frozen=True, slots=True)
-class PeerRates:
+class PeerRates(Struct, frozen=True):
     """A service that the processes under test ask; address, kind, depth, ``watched`` and
     ``by_connection`` are those of :class:`loadtop.model.Peer`.
 
@@ -213,8 +203,7 @@ class PeerRates:
         return 1000.0 * self.questions / self.exchanges if self.exchanges else None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRates(Generic[R]):
+class ServerRates(Struct, Generic[R], frozen=True):
     """A reading, and the rates of its counters per second by the name of their field. A rate is ``None`` in the first
     reading, after a restart of the server, and where a counter fell."""
 
@@ -222,8 +211,7 @@ class ServerRates(Generic[R]):
     per_second: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class HostRates:
+class HostRates(Struct, frozen=True):
     """All rates of one machine over ``seconds`` of its clock. Parts are ``None`` where not measured twice."""
 
     seconds: float
@@ -254,8 +242,7 @@ class HostRates:
         return tuple(g for g in self.groups or () if g.role is not None and (not roles or g.role in roles))
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratorRates:
+class GeneratorRates(Struct, frozen=True):
     """``busiest`` is the busiest worker's processor share in percent of one core, ``cpu`` that of all workers;
     ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none.
 
@@ -275,8 +262,7 @@ class GeneratorRates:
     wanted: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRates:
+class LoadRates(Struct, frozen=True):
     """Per second of the generator's clock; shares are percent of the requests. ``None``: the engine does not tell.
 
     ``broken`` is the share of each class of :class:`loadtop.model.Failures` that was met, and as ``status`` that of

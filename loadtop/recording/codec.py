@@ -8,12 +8,12 @@ A file can come from any source: everything that is decoded is bounded before me
 
 import json
 import re
-from dataclasses import fields, replace
 from functools import cache
 from typing import Annotated, Any, TypedDict
 
 import msgspec
 import zstandard
+from msgspec.structs import replace
 
 from loadtop.model import MAX_HOSTS, Distribution, Frame, HostState, Latencies
 from loadtop.model.histogram import BUCKETS
@@ -40,7 +40,7 @@ UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionErro
 """What decoding damaged or hostile bytes raises."""
 
 _LONG_NUMBER = re.compile(rb"\d{300}")  # it would have no place in a float
-_HISTOGRAMS = tuple(field.name for field in fields(Latencies))
+_HISTOGRAMS = Latencies.__struct_fields__
 
 
 class DamagedError(Exception):

@@ -12,9 +12,11 @@ import stat
 import time
 import zlib
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from loadtop.model.secrets import blanked, without_secrets
 
@@ -52,8 +54,7 @@ _REASONS = {
 """By the beginning of SQLite's name for the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMeta:
+class SessionMeta(Struct, frozen=True):
     """What is known of a session before its first frame. ``started`` is seconds since the epoch. What is read from a
     file holds no secrets."""
 

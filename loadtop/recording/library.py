@@ -7,9 +7,10 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
+
+from msgspec import Struct
 
 from loadtop.recording.container import SessionError
 from loadtop.recording.state import directory
@@ -31,8 +32,7 @@ def default_path(target_host: str, now: float) -> Path:
     return next(path for path in paths if not os.path.lexists(path))
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """``started`` is seconds since the epoch, ``what`` a URL or the session's title, ``verdict`` the one that was shown
     longest while load ran. ``problem`` says why a file could not be read; then the rest is empty."""
 

@@ -3,9 +3,11 @@
 import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.totals.timeline import Span
 from loadtop.diagnosis.finding import Diagnosis, Finding
@@ -31,8 +33,7 @@ Restarted = Callable[[float, Sequence[Span], Sequence[tuple[float, str]]], None]
 """Playback restarts at this time; the verdicts and marks are those before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recomputed:
+class Recomputed(Struct, frozen=True):
     """A snapshot, and the verdict that was shown live where that was another one (empty otherwise)."""
 
     snapshot: Snapshot

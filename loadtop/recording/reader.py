@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 import loadtop
 from loadtop.analysis.totals.totals import RunResult, Totals
@@ -36,8 +37,7 @@ MAX_NOTES = 20  # pieces of damage that are named
 PACKAGES = ("model", "rates", "servers", "diagnosis", "pipeline", "analysis")  # whose code decides what the totals are
 
 
-@dataclass(frozen=True, slots=True)
-class ShownVerdict:
+class ShownVerdict(Struct, frozen=True):
     """The verdict that was shown live from ``frame`` (at ``at`` seconds of the session) on. ``loaded``: load ran."""
 
     frame: int

@@ -1,10 +1,11 @@
 """Charts as SVG: lines or stacked areas over time, and the strip of verdicts. All share one axis."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from math import ceil, floor, log10
+
+from msgspec import Struct
 
 from loadtop.i18n import clock, figure, plain, tr
 from loadtop.model import Profile
@@ -21,8 +22,7 @@ BAR, LONGEST_BAR = 22.0, 0.85  # the height of a bar, and the share of the width
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """A curve in a chart: what it is called in the data, its title, unit, and the name of its colour."""
 
     name: str
@@ -32,8 +32,7 @@ class Curve:
     dashed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """Curves in one frame. ``stacked``: each upon the one before. ``top``: of its axis, where that is known.
     ``labelled``: an area has its title on it where it is thick enough, for those who do not see colours. ``said`` is
     the chart in words, for those who do not see it."""
@@ -47,8 +46,7 @@ class Chart:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """The common axis: the times of the points and where it ends, in seconds; marks as (seconds, text)."""
 
     times: Sequence[float]

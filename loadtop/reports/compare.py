@@ -1,8 +1,9 @@
 """A comparison in words and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
+
+from msgspec.structs import asdict
 
 from loadtop.analysis.comparison import MAIN, Change, Comparison, MetricRow, PeriodTable, Run
 from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST

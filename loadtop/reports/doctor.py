@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from loadtop.analysis.statistic import Json
 from loadtop.i18n import Message, Text, Translatable, TranslatableEnum, listed, verbatim
@@ -28,8 +29,7 @@ class Health(TranslatableEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One panel: what is seen, what is missing and why, and what to paste or type where there is something."""
 
     panel: str
@@ -42,8 +42,7 @@ class Check:
         return {name: str(getattr(self, name)) or None for name in ("panel", "health", "seen", "missing", "fix")}
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """One machine. ``problem`` says why it cannot be reached at all, ``fix`` what to type then, one command a line."""
 
     name: str

@@ -4,11 +4,11 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult
@@ -23,8 +23,7 @@ SPREAD_PCT = 10.0
 Value = str | float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """All repeats of a variant, URL and load. ``spread_pct`` is the difference of fastest and slowest in percent of the
     mean (``None`` for one alone); ``verdicts`` counts what was the limit."""
 

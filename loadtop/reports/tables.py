@@ -3,9 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
+
+from msgspec import Struct
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
@@ -30,8 +31,7 @@ FAILURE_CLASSES: tuple[Translatable, ...] = ("connect", "receive", "length", "ex
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A title, the names of the columns, and the rows. ``numbers``: every column but the first is of numbers.
 
     Title and names are English until they are written down; the rows are in the language spoken.

@@ -1,9 +1,10 @@
 """What a kind of server declares. Everything that deals with servers iterates over the registered kinds."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, Generic, TypeVar, cast
+
+from msgspec import Struct
 
 from loadtop.diagnosis.forecast import Demands
 from loadtop.diagnosis.verdict import Verdict
@@ -18,8 +19,7 @@ R = TypeVar("R", bound=ServerReading)
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """What is missing although the collector reports no problem, as in an :class:`~loadtop.model.Outcome`."""
 
     reason: Text = ""
@@ -27,8 +27,7 @@ class Lack:
     fix: Text = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLine:
+class ChartLine(Struct, frozen=True):
     """One line of a chart: the name of its series, its title, its colour (``a`` to ``e``), and its value."""
 
     name: str
@@ -38,8 +37,7 @@ class ChartLine:
     dashed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ServerChart:
+class ServerChart(Struct, frozen=True):
     """A chart of the HTML report, for each machine on which there is something to draw."""
 
     title: Translatable
@@ -47,16 +45,14 @@ class ServerChart:
     lines: tuple[ChartLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportColumn:
+class ReportColumn(Struct, frozen=True):
     """A column of the table of machines: ``cell`` gives the statistic of a machine's JSON, and of how many it is."""
 
     title: Translatable
     cell: Callable[[Json], tuple[Json | None, int | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerPool:
+class WorkerPool(Struct, frozen=True):
     """One pool of workers of the kind of server ``kind``; ``name`` is empty where the server has one pool only.
 
     ``busy`` leaves out the slot that answers the status page; ``busy_most`` is the most of any interval. ``started``
@@ -84,8 +80,7 @@ class WorkerPool:
         return self.rss_kb if self.shared_kb is None else max(0.0, self.rss_kb - self.shared_kb)
 
 
-@dataclass(frozen=True, slots=True)
-class Workers(Generic[R]):
+class Workers(Struct, Generic[R], frozen=True):
     """How the workers of a kind of server are measured and limited.
 
     ``setting`` is the directive that limits them, ``verdict`` the limit that is named where a pool is full. ``allowed``
@@ -104,8 +99,7 @@ class Workers(Generic[R]):
     apply: Translatable
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(ServerKind, Generic[R]):
+class Kind(ServerKind, Generic[R], frozen=True):
     """A kind of server: the values that are read, what is shown, and its possible limits.
 
     ``title`` is its name for people. ``record`` is the type of one reading. ``rows`` are those of the text report, from

@@ -1,8 +1,9 @@
 """The common parts of servers whose workers run an application: when a pool is full, and what to do then."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import room_for
@@ -25,8 +26,7 @@ QUEUE = 0  # connections that wait for a worker: Linuxfabrik calls any critical
 P = TypeVar("P", bound=WorkerProcesses)
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(Struct, frozen=True):
     """A kind of server whose workers are processes: ``name``, ``group``, ``title``, ``record`` and ``metrics`` are
     those of its :class:`~loadtop.servers.kind.Kind`, ``letter``, ``workers`` (as its title) and ``sentence`` those of
     its verdict, ``enable`` and ``apply`` those of :class:`~loadtop.servers.kind.Workers`. ``configuration`` is for so

@@ -1,10 +1,9 @@
 """The option of every kind of server, in the order of the registry: apart from it, so that ``--help`` loads no kind."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StatusOption:
+class StatusOption(Struct, frozen=True):
     """``--NAME [HOST:]URL``, by the name of the kind. ``forms`` shows URLs that match ``pattern``. ``metavar`` is the
     word for them in ``--help``."""
 

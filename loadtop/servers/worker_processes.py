@@ -1,24 +1,21 @@
 """The reading of a pool of worker processes, whatever its kind."""
 
-from dataclasses import dataclass
-
-from loadtop.model.server import ServerReading, gauge, label, limit
+from loadtop.model.server import Gauge, Label, Limit, ServerReading
 
 SETTING = "--workers"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerProcesses(ServerReading):
+class WorkerProcesses(ServerReading, frozen=True):
     """A pool of ``workers`` processes with ``threads`` threads each; a thread serves one request at a time.
 
     ``address`` is where the pool listens, ``active`` how many threads serve a request, ``listen_queue`` the kernel's
     accept queue there."""
 
-    address: str = label(default="")
-    workers: int | None = limit(default=None)
-    threads: int | None = limit(default=None)
-    active: int | None = gauge(default=None)
-    listen_queue: int | None = gauge(default=None)
+    address: Label[str] = ""
+    workers: Limit[int | None] = None
+    threads: Limit[int | None] = None
+    active: Gauge[int | None] = None
+    listen_queue: Gauge[int | None] = None
 
     @property
     def key(self) -> str:

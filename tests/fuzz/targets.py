@@ -13,11 +13,12 @@ import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from collectors import host_names, routing
 from collectors.apache import collector as apache
@@ -77,8 +78,7 @@ class SlowError(Exception):
     """An input takes longer than :data:`MOST_S`."""
 
 
-@dataclass(frozen=True)
-class FuzzTarget:
+class FuzzTarget(Struct, frozen=True):
     """``like`` are patterns of files in ``tests/fixtures`` that its parser reads."""
 
     name: str

@@ -8,10 +8,10 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from collectors.apache.collector import parse
 from loadtop.rates.compute import server_rates
@@ -26,8 +26,7 @@ BROWSER = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1])
 HOLDING = "<?php while (!file_exists(__DIR__ . '/go')) { usleep(10000); clearstatcache(); } echo 'gone';"
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """The figures of ``apachectl status``. The rate is that since the start, 0 in the first second."""
 
     busy: int

@@ -8,11 +8,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import Struct, field
 
 from collectors.config_files import view_of
 from collectors.linux.machine import LinuxMachine
@@ -23,8 +23,7 @@ from tests.servers.program import Program, find_program, server_directory
 EVERYTHING = "Include {directory}/pipe\nInclude /*/*/*/*/*\nInclude /dev/zero\nInclude {directory}/*.conf\n"
 
 
-@dataclass(slots=True)
-class CalledApache:
+class CalledApache(Struct):
     """Processes that only have the name, with a configuration of their own: twelve files that include each other, a
     pipe, a device, and everything else."""
 

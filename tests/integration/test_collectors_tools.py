@@ -6,10 +6,10 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from collectors.linux.machine import LinuxMachine
 from collectors.servers import KINDS as SERVER_KINDS
@@ -32,8 +32,7 @@ TOOLS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """The two readings of one stretch of time, and what the tools printed of it."""
 
     near: HostRates

@@ -1,7 +1,8 @@
 """Beginning a load again, and going on to its next step."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from loadtop.generator.plan import Step
 from loadtop.generator.pool import LoadPool

@@ -12,11 +12,11 @@ import threading
 import time
 import urllib.request
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from loadtop.cli.demo.apache import DemoApache, find_apache, service_user
 from loadtop.cli.demo.server import DemoServer, demo_plan, start_server

@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from collectors.config_files import config_file
 from collectors.errors import TransportError
@@ -27,8 +27,7 @@ REQUEST = Request((Wanted("/proc/loadavg"),), processes=True)
 TIMEOUT = "apt-get install coreutils"
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """An sshd that marks everything it starts, so that also what lost its parent is found."""
 
     sshd: Sshd

@@ -5,11 +5,11 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import Struct
 
 from collectors.errors import TransportError
 from collectors.host import HostCollector, remote_machine
@@ -21,8 +21,7 @@ from tests.servers.watched import until
 JUMP = "jump"
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """Two sshds, and the configuration of a client that reaches the second through the first."""
 
     jump: Sshd

@@ -4,11 +4,11 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from tests.lab.counters import Change, Counters, Repeatedly
 from tests.lab.keeping import SUFFIX
@@ -50,8 +50,7 @@ class Bench:
         self.sshd = SshdFactory(stack)
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
+class Stand(Struct, frozen=True):
     """A server that can be loaded. ``watch`` are loadtop's options for it, ``launcher`` goes before either generator.
 
     ``sign`` reads, without loadtop, what the limit fills: a queue, a counter. ``service`` is the address of the service
@@ -81,8 +80,7 @@ class Sign(Repeatedly):
         self.peak = max(self.peak, self._sign())
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What was seen without loadtop: the kernel's counters while ab ran, the sign before it and the most it was during
     it, and requests per second."""
 
@@ -92,8 +90,7 @@ class Proof:
     rps: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """``build(bench, lifted)`` starts the stand, with its limit or without; ``proven`` judges what ab's run showed.
 
     ``gain``: how many times faster the same load is served without the limit (``None`` for a trap: there is no limit to

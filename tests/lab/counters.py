@@ -2,16 +2,16 @@
 
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 PERIOD_S = 0.25
 PAGE_KB = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Processor ticks by state and pages swapped since boot. ``at`` is the monotonic clock in seconds."""
 
     at: float
@@ -28,8 +28,7 @@ class Reading:
         return self.user + self.system + self.idle + self.iowait + self.steal
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Between two readings: processor states in percent, swap traffic in kB/s."""
 
     seconds: float

@@ -2,11 +2,11 @@
 
 import lzma
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from loadtop.model import OTHER, Frame, HostFacts, HostSample, HostState, Process
 from loadtop.pipeline.snapshot import snapshots

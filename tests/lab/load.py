@@ -7,11 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from msgspec import Struct
 
 from tests.lab.keeping import keep_small
 from tests.servers.program import find_program
@@ -21,16 +21,14 @@ RATE = re.compile(r"^Requests per second: +([\d.]+)", re.MULTILINE)
 GRACE_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """When a load began and ended, on the monotonic clock."""
 
     began: float
     ended: float
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What loadtop said: its summary, and the verdict of each line with the moment it was printed (monotonic)."""
 
     span: Span

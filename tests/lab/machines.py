@@ -3,8 +3,9 @@
 import contextlib
 import os
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests.lab.namespace import run
 from tests.servers.sshd import SshdFactory, put_ssh
@@ -12,8 +13,7 @@ from tests.servers.sshd import SshdFactory, put_ssh
 NET = "10.213.78"
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """``launcher`` goes before what shall run there; ``place`` is where loadtop finds it."""
 
     name: str

@@ -7,17 +7,16 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 PREFIX = "loadtop-lab-"
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryGroup:
+class MemoryGroup(Struct, frozen=True):
     """A control group of its own; ``launcher`` goes before a command that shall run in it."""
 
     directory: Path

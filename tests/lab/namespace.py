@@ -4,16 +4,15 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 HERE, THERE = "10.213.77.1", "10.213.77.2"
 
 
-@dataclass(frozen=True, slots=True)
-class Namespace:
+class Namespace(Struct, frozen=True):
     """``launcher`` goes before what shall run there; ``address`` is this machine's, as seen from there."""
 
     name: str

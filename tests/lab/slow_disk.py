@@ -5,16 +5,15 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tests.lab.memory import CGROUPS, PREFIX, on_a_disk, remove_group
 
 
-@dataclass(frozen=True, slots=True)
-class SlowDisk:
+class SlowDisk(Struct, frozen=True):
     """``directory`` is on it, ``launcher`` goes before what shall use it, ``name`` is the device's."""
 
     directory: Path

@@ -9,11 +9,11 @@ import contextlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tests.lab.case import Bench
 from tests.lab.counters import Change, Counters
@@ -32,8 +32,7 @@ pytestmark = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Calm:
+class Calm(Struct, frozen=True):
     """A server that is loaded with ``rate`` requests/s, far from any limit."""
 
     name: str

@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
 from tests.lab.quota import cpu_quota, throttled_periods

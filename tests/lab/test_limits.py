@@ -4,10 +4,10 @@ import contextlib
 import time
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tests.lab.case import kept_as
 from tests.lab.counters import Change, Counters
@@ -28,8 +28,7 @@ WAITING = "<?php usleep(200000); echo 'waited';"
 CHEAP = "<?php usleep(40000); echo 'waited a little';"
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A server, a page and a number of connections; what must be the limit, which evidence must name it, and how the
     counters of a period show that it has started (``None``: it begins with the load)."""
 

@@ -11,10 +11,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
 from statistics import mean
 
 import pytest
+from msgspec import Struct
 
 from collectors.linux.machine import LinuxMachine
 from collectors.servers import KINDS as SERVER_KINDS
@@ -70,8 +70,7 @@ def running(commands: Iterable[Sequence[str]]) -> Generator[list["subprocess.Pop
             program.communicate()
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """Both readings of the stretch: its rates, the samples during it, the newest; and what the tools printed."""
 
     rates: list[HostRates]

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from loadtop.generator.plan import Plan, Step, Target
 from loadtop.generator.pool import LoadPool
@@ -14,8 +15,7 @@ from loadtop.model.histogram import EMPTY, merge
 INTERVAL_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """All samples of a load, the last of them, and the latencies of all intervals together."""
 
     samples: list[LoadSample]

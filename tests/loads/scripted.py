@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
-@dataclass(slots=True)
-class Scripted:
+class Scripted(Struct):
     """``connections`` accepted so far, ``open`` now and ``most`` at once; the heads of all requests read."""
 
     port: int = 0

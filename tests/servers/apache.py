@@ -7,11 +7,11 @@ import ssl
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
+from msgspec import Struct
 
 from loadtop.cli.demo.apache import ApacheInstallation, find_apache, service_user
 from tests.servers.php_fpm import Fpm, FpmFactory
@@ -44,8 +44,7 @@ class LoggedRequest(NamedTuple):
     reused: int
 
 
-@dataclass(frozen=True, slots=True)
-class Apache:
+class Apache(Struct, frozen=True):
     """A running Apache. ``certificate`` is its own (self-signed) one where it speaks TLS; ``fpm`` its php-fpm."""
 
     program: Program

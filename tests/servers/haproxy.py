@@ -2,16 +2,16 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install haproxy"
 
 
-@dataclass(frozen=True, slots=True)
-class Haproxy:
+class Haproxy(Struct, frozen=True):
     """A running HAProxy: frontend ``fe``, backend ``be`` with servers ``s1``, ``s2``, ... and a statistics page."""
 
     program: Program

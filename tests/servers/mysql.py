@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from loadtop.cli.demo.apache import SEARCH_PATH
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
@@ -16,8 +16,7 @@ from tests.servers.program import Program, answers, find_program, free_port, ser
 INSTALL = "apt-get install mariadb-server (Red Hat: dnf install mariadb-server)"
 
 
-@dataclass(frozen=True, slots=True)
-class Mysql:
+class Mysql(Struct, frozen=True):
     """A running server. The user of the test is its administrator, by the unix socket."""
 
     program: Program

@@ -2,8 +2,9 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from loadtop.cli.demo.apache import service_user
 from tests.servers.php_fpm import Fpm
@@ -16,8 +17,7 @@ ECHO_MODULE = Path("/usr/lib/nginx/modules/ngx_http_echo_module.so")
 STATUS_PATH = "/nginx_status"
 
 
-@dataclass(frozen=True, slots=True)
-class Nginx:
+class Nginx(Struct, frozen=True):
     """A running nginx. ``workers`` is the number of its worker processes; each has ``connections`` connections."""
 
     program: Program

@@ -1,8 +1,7 @@
 """This machine with some of its processes only: those of one server, whatever else runs beside it."""
 
-from dataclasses import replace
-
 import psutil
+from msgspec.structs import replace
 
 from collectors.machine import Missing, Reading, Request
 from collectors.transport.local import LocalTransport

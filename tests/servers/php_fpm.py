@@ -3,9 +3,10 @@
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from loadtop.cli.demo.apache import SEARCH_PATH, service_user
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
@@ -14,8 +15,7 @@ INSTALL = "apt-get install php-fpm (Red Hat: dnf install php-fpm)"
 Manager = Literal["static", "dynamic", "ondemand"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fpm:
+class Fpm(Struct, frozen=True):
     """A running php-fpm. It listens on ``port`` or on the unix ``socket``."""
 
     program: Program

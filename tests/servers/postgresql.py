@@ -7,10 +7,10 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tests.servers.program import Program, find_program, free_port, server_directory
 
@@ -18,8 +18,7 @@ INSTALL = "apt-get install postgresql (Red Hat: dnf install postgresql-server)"
 SUPERUSER = "postgres"  # of Debian's and Red Hat's packages; root cannot run a server
 
 
-@dataclass(frozen=True, slots=True)
-class Postgresql:
+class Postgresql(Struct, frozen=True):
     """A running server, whose unix socket knows the user who asks."""
 
     program: Program

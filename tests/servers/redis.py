@@ -2,16 +2,16 @@
 
 import contextlib
 import socket
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install redis-server (Red Hat: dnf install redis)"
 
 
-@dataclass(frozen=True, slots=True)
-class Redis:
+class Redis(Struct, frozen=True):
     """A running Redis."""
 
     program: Program

@@ -4,7 +4,8 @@ import contextlib
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tests.servers.program import Program, answers, free_port, server_directory
 
@@ -159,8 +160,7 @@ RESETTING = """
 """Resets a share of the connections, its second argument, before it answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     program: Program
     port: int
 

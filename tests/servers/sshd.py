@@ -5,10 +5,10 @@ import getpass
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
@@ -16,8 +16,7 @@ from tests.servers.program import Program, answers, find_program, free_port, ser
 INSTALL = "apt-get install openssh-server openssh-client"
 
 
-@dataclass(frozen=True, slots=True)
-class Sshd:
+class Sshd(Struct, frozen=True):
     """A running sshd for the user of the test. ``config`` is a client configuration with the alias ``alias``."""
 
     program: Program

@@ -2,8 +2,9 @@
 
 import contextlib
 import socket
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests.servers.program import Program, answers, find_program, free_port, server_directory
 
@@ -26,8 +27,7 @@ def wsgi_application(directory: Path, seconds: float) -> Path:
     return module
 
 
-@dataclass(frozen=True, slots=True)
-class Uwsgi:
+class Uwsgi(Struct, frozen=True):
     """A running uWSGI. ``port`` speaks HTTP, ``workers`` is the socket for a web server, ``stats`` the stats server."""
 
     program: Program
@@ -54,8 +54,7 @@ class Uwsgi:
             return b"".join(iter(lambda: link.recv(65536), b"")).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Gunicorn:
+class Gunicorn(Struct, frozen=True):
     """A running gunicorn at ``port`` or at the unix ``socket``."""
 
     program: Program

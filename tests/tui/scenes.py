@@ -6,9 +6,11 @@ diagnoser, so that what is drawn is what would be drawn live.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from loadtop.analysis.comparison import Comparison, Run, compare
 from loadtop.analysis.totals.totals import Totals
@@ -53,8 +55,7 @@ URL = "http://web1/index.php"
 WALL = 1_780_000_000.0
 
 
-@dataclass(slots=True)
-class Scene:
+class Scene(Struct):
     """What the next second is like. Rates per second; shares in percent of the machine; sizes in kB."""
 
     rps: float = 212.0
@@ -88,8 +89,7 @@ class Scene:
     marks: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Story:
+class Story(Struct):
     """Plays scenes. One machine (two with ``database``), two cores, 512 MB, Apache prefork."""
 
     seconds: float = 60.0

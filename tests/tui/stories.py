@@ -1,9 +1,10 @@
 """Moments beyond those of a plain Apache: other servers, other engines, hostile names; and the views of them all."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding

@@ -1,10 +1,9 @@
 """Changing the load: sensible steps, and presses that add up."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.model import LoadSample, LoadState
 from loadtop.pipeline.feed import Command, NextStep, RestartLoad, SetConcurrency, SetRate, StopLoad
@@ -34,7 +33,7 @@ def test_steps_are_round() -> None:
 def sample(**changes: object) -> LoadSample:
     load = headroom()[-1].measured.load
     assert load is not None
-    return replace(load, **changes)  # type: ignore[arg-type]
+    return replace(load, **changes)
 
 
 def test_presses_add_up_until_the_load_follows() -> None:

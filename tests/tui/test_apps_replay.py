@@ -3,11 +3,11 @@
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.model import Profile
 from loadtop.pipeline.snapshot import Snapshot

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.plan import Cell, Variant
 from loadtop.analysis.experiment.runner import ExperimentFeed, Progress, later

@@ -1,12 +1,12 @@
 """What single panels draw: pure functions of a view, a width and a number of rows, or parts of one screen."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import cycle
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.model import Failures, LoadState, Memory, Role
 from loadtop.model.server import Blocker

@@ -8,11 +8,12 @@ import contextlib
 import difflib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.style import Style
 from textual.app import App
 from textual.strip import Strip
@@ -94,8 +95,7 @@ def sessions(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> PageA
     return PageApp[Chosen](SessionsPage(appearance, found))
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """An app in a size, after some keys; ``plain``: as a terminal without colours shows it."""
 
     make: Make

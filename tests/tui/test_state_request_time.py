@@ -1,10 +1,10 @@
 """The parts of a request's time as the cockpit keeps them: calm, the largest first, each in one colour."""
 
 from copy import copy
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share
 from tests.tui.stories import view_after

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from textual import events
 from textual._compositor import ChopsUpdate
 from textual.geometry import Size

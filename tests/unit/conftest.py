@@ -1,10 +1,10 @@
 """Builders of raw samples with everything at rest, so that a test names only what it is about."""
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop import model
 from loadtop.i18n import language, set_language

@@ -1,7 +1,8 @@
 """One interval as the diagnosis sees it, with everything calm but what a test is about."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from loadtop.diagnosis.verdict import Assessment, Verdict
 from loadtop.i18n import Message

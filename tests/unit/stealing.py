@@ -6,7 +6,7 @@ of the time is left to it, nothing is idle, and processes get so much less. The 
 in the counters of the load: no verdict depends on how many there are.
 """
 
-from dataclasses import fields, replace
+from msgspec.structs import fields, replace
 
 from loadtop.model import CpuTimes, Frame, HostSample, LoadSample
 

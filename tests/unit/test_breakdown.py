@@ -1,9 +1,9 @@
 """Where the mean response time goes, by Little's law, on composed intervals."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.totals.breakdown import BreakdownTotals
 from loadtop.diagnosis.breakdown import Breakdown, Part, breakdown, in_order

@@ -1,9 +1,9 @@
 """What is said of databases and caches: how full they are, and in reports."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.model.server import ServerReading, ServiceState
 from loadtop.rates.measured import HostView

@@ -1,8 +1,7 @@
 """What the demo says of its phases."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from loadtop.cli.demo.story import OVER, PHASES, STARTING, Narrator, caption
 from loadtop.i18n import LANGUAGES, language, rendered, set_language, width

@@ -1,11 +1,11 @@
 """Services and file locks that requests wait for, on composed frames: which of them is the limit, and which is not."""
 
-from dataclasses import replace
 from functools import partial
 from math import log
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.dependency import Dependencies
 from loadtop.diagnosis.finding import Dependency

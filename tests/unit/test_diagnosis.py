@@ -1,11 +1,11 @@
 """From measured frames to the limit."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.diagnoser import EARLY, SILENT_S, Diagnoser, Latch

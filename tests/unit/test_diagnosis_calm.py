@@ -5,11 +5,11 @@ and single bad moments as a machine has them. Nothing is full in it, so nothing 
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.diagnoser import Diagnoser
 from loadtop.model import Distribution, HostSample, LoadState, Outcome, State

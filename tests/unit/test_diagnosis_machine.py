@@ -1,9 +1,9 @@
 """Limits of machines: memory, disks, stolen and throttled processors, lines; and what looks like one."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop import model
 from loadtop.diagnosis.finding import Finding

@@ -1,10 +1,10 @@
 """What the doctor says of a sample, and how it looks."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.transport.ssh.failures import explain
 from loadtop.cli.doctor import text

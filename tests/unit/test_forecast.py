@@ -1,10 +1,10 @@
 """The forecast of the next limit, worked out by hand: how demand is measured, and when nothing is said."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.forecast import LEAST_INTERVALS, MOST_INTERVALS, Forecaster, Use, served

@@ -1,8 +1,7 @@
 """What is known of a machine at one moment, with and without samples and rates."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from loadtop.model import HostState
 from loadtop.rates.measured import HostView

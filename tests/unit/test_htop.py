@@ -2,11 +2,10 @@
 out of user and nice and shown beside stolen time, iowait counts as idle, and a process is measured by the ticks that
 passed on a core."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.model import Cpu, CpuTimes, HostFacts, HostSample, Process
 from loadtop.rates.compute import cpu_shares, host_rates

@@ -4,10 +4,10 @@ A course is a word of letters: ``o`` over the threshold, ``h`` only above the lo
 and certain, ``?`` nothing measured, ``-`` no sample of the machine. What is found is ``1``.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.diagnoser import Latch

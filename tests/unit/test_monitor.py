@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.totals.totals import Totals
 from loadtop.diagnosis.diagnoser import Diagnoser

@@ -1,9 +1,9 @@
 """nginx's connections: what a page and its limits mean, and what is said about them."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.cli.printer import line

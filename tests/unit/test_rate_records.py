@@ -1,9 +1,9 @@
 """Each record of rates, every field of it, from two samples that are two seconds apart; and what has no rate."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.model import (
     LOADTOP,

@@ -1,9 +1,9 @@
 """A frame with its rates: which readings, hosts and cores it gives, and how old the newest sample is."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.model import Core, Cpu, CpuTimes, Frame, HostState, Peer, Peers, Role, ServerReading
 from loadtop.rates.compute import cpu_shares, host_rates

@@ -1,11 +1,11 @@
 """From counters to rates."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop import model
 from loadtop.rates import records

@@ -1,10 +1,10 @@
 """Every threshold of the machine's verdicts from both sides: ``over`` is whether the limit is reached, ``held`` whether
 what was found before still holds. Everything that a row does not name is calm."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK

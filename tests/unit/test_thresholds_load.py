@@ -1,9 +1,9 @@
 """Every threshold of the verdicts on the load and its generator from both sides, as in ``test_thresholds``."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.errors import ERRORS
 from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR

@@ -1,10 +1,10 @@
 """Every threshold of the servers' verdicts from both sides, as ``test_thresholds.py`` does for a machine: ``over`` is
 whether the limit is reached, ``held`` whether what was found before still holds."""
 
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 
 from loadtop.diagnosis.forecast import Use
 from loadtop.i18n import Message

@@ -1,9 +1,9 @@
 """What a verdict of a machine needs to be assessed at all: where it was not measured, nothing is said of it."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK

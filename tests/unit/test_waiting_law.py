@@ -1,9 +1,9 @@
 """Little's law in one interval: what counts as waiting, from both sides of each threshold."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.diagnosis.waiting import LEVELS, Waiting

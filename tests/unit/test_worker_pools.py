@@ -1,9 +1,9 @@
 """The pools of workers that a status page tells of, and the configuration for more of them."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.model import Process
 from loadtop.rates.records import ServerRates

@@ -1,9 +1,9 @@
 """Pools of worker processes: when they are full, what is said then, and how they are shown."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.forecast import Use
 from loadtop.diagnosis.verdict import Assessment

@@ -1,9 +1,9 @@
 """The cockpit of a recording: the same screens, with keys to move in time instead of keys that change the load."""
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 
 from loadtop.i18n import Translatable, clock, tr

@@ -2,16 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from rich.style import Style
 
 from tui.drawing.line import Role
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Glyphs:
+class Glyphs(Struct, frozen=True, eq=False):
     """One set of characters.
 
     ``steps`` rise from empty to full; with ``dots``, graphs are drawn in Braille instead, and ``ground`` is a measured
@@ -148,8 +147,7 @@ THEMES = {
 """Palettes with a background of their own, made when chosen. A terminal with fewer colours shows the nearest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Appearance:
+class Appearance(Struct, frozen=True):
     palette: Mapping[Role, Style]
     glyphs: Glyphs
 

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.geometry import Region
 
 from tui.drawing.appearance import Glyphs
@@ -12,8 +13,7 @@ from tui.drawing.appearance import Glyphs
 UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """Panels side by side. Names with a slash between them share a place: one of them is shown, the others are tabs.
 
     Rows are rows of content. ``weight`` is the share of spare rows. Where there is no room, the band with the highest
@@ -28,8 +28,7 @@ class Band:
     short_rows: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """A panel's place on the screen with its frame, and the frame characters that it draws.
 
     A frame line between two panels belongs to the lower or right one. ``edge`` and ``floor`` are empty where the

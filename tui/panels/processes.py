@@ -1,8 +1,8 @@
 """The busiest processes of the chosen machine, in the order a person asked for."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual import events
 
 from loadtop.i18n import Translatable, pad, tr
@@ -32,8 +32,7 @@ def _rank(rates: ProcessRates) -> int:
     return _RANKS.get(rates.process.group, len(_RANKS))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of the table: its heading, its width, the cells from which a table has it, and the key it orders by."""
 
     name: str

@@ -7,9 +7,12 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.totals.timeline import Span, Timeline, counts
 from loadtop.diagnosis.finding import NONE, Finding
@@ -35,8 +38,7 @@ SHORT = 0.5  # share of an interval below which one that the end of the load cut
 MAX_MARKS = 500  # marks, steps and evidence curves kept
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """A past value of a machine that the history keeps, and how it is drawn; ``None`` is a gap.
 
     ``least`` is the least top of the axis; a utilisation, in percent, has none. ``show`` writes the top in ``caption``.
@@ -159,8 +161,7 @@ class Phase(Enum):
     BROKEN = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     title: str
     recording: str
     interval_s: float

@@ -1,9 +1,9 @@
 """The keys of the cockpit, and the last line, which shows them, a message or a question."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from msgspec import Struct
 from textual import events
 
 from loadtop.i18n import Translatable, tr
@@ -14,8 +14,7 @@ from tui.widgets.lines import Lines
 GAP = 2  # cells after a key with a label
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key: Textual's name for it, the action, its texts in the footer, and a sentence for help and palette.
 
     A narrow footer leaves out the highest ``rank`` first. A key without a ``label`` shares the label of the next key.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
 from textual import events
 from textual.geometry import Region
 from textual.message import Message
@@ -15,8 +16,7 @@ from tui.widgets.lines import Lines, WheelScrolled
 WIDE, HIGH = 72, 18  # cells and rows of the palette where there is room
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """Something to do: what it is called, its key (empty: it has none), and the action."""
 
     title: str

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux.locks import OPEN_FILES
@@ -85,8 +87,7 @@ def bare(script: Path) -> str:
     return "".join(f"{line.strip()}\n" for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteShell:
+class RemoteShell(Struct, frozen=True):
     """The remote shell: its pid, the page size in kB, and the program that reads the accept queues on that machine:
     ``perl`` (cheap, and for open sockets too), ``ss`` (expensive), or none."""
 

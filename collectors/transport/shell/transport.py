@@ -9,7 +9,8 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from collectors.errors import FetchError, TransportError
 from collectors.linux.peers import CLOCKS

@@ -8,8 +8,9 @@ import signal
 import termios
 import threading
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from collectors.transport.shell.connection import CHUNK, CONNECT_S, FRAME_BYTES
 from collectors.transport.ssh.failures import HostKey
@@ -81,8 +82,7 @@ def _taken(afterwards: contextlib.ExitStack) -> Prompt | None:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     """The control socket of the connection: a private one, or that of a connection of the user's own (``shared``).
     ``address`` is the name or address that ssh connects to, which its configuration can give a place."""
 

@@ -8,7 +8,8 @@ import os.path
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from collectors.errors import TransportError
 from collectors.parsing import on_one_line
@@ -35,8 +36,7 @@ _PLAIN = (  # what ssh or the remote shell says, as regular expressions, and wha
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HostKey:
+class HostKey(Struct, frozen=True):
     """Under which ``name`` and in which ``file`` of this machine ssh keeps the key of a host; empty if not known."""
 
     name: str = ""

@@ -5,7 +5,6 @@ import json
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,8 +59,7 @@ class Variant(PlanTable, frozen=True, kw_only=True):
     command_time: Annotated[float, _between(0.1, 3_600)] = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One measurement: a variant under one load, for the ``repeat``-th time (from 1)."""
 
     variant: Variant

@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from loadtop.analysis.experiment.plan import Cell
 from loadtop.analysis.statistic import Json
@@ -21,16 +22,11 @@ MOST_BYTES = 1 << 26  # of the file: a cell takes 700
 LONGEST, GREATEST = 1000, 1e15  # text and number in it
 
 
-def _figure(*place: str) -> Any:
-    """A figure that stands at this place of the JSON summary, whose machine under test is ``target``."""
-    return field(metadata={"place": place})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellResult:
+class CellResult(Struct, frozen=True, kw_only=True):
     """One cell, measured. Shares of time in percent, times in ms; what was not measured is ``None``.
 
-    ``took_s`` is how long the cell took with everything around it; ``recording`` the file's name.
+    ``took_s`` is how long the cell took with everything around it; ``recording`` the file's name. The text beside a
+    type is the figure's place in the JSON summary, whose machine under test is ``target``.
     """
 
     key: str
@@ -42,27 +38,34 @@ class CellResult:
     requests: int
     failed: int
     non_2xx: int
-    seconds: float = _figure("duration_s")
-    rps: float | None = _figure("load", "rps")
-    mean_ms: float | None = _figure("load", "latency_ms", "mean")
-    p50_ms: float | None = _figure("load", "latency_ms", "p50")
-    p90_ms: float | None = _figure("load", "latency_ms", "p90")
-    p99_ms: float | None = _figure("load", "latency_ms", "p99")
-    max_ms: float | None = _figure("load", "latency_ms", "max")
-    idle_pct: float | None = _figure("target", "cpu", "idle", "mean")
-    iowait_pct: float | None = _figure("target", "cpu", "iowait", "mean")
-    swap_used_pct: float | None = _figure("target", "swap", "used_pct", "mean")
+    seconds: Annotated[float, "duration_s"]
+    rps: Annotated[float | None, "load.rps"]
+    mean_ms: Annotated[float | None, "load.latency_ms.mean"]
+    p50_ms: Annotated[float | None, "load.latency_ms.p50"]
+    p90_ms: Annotated[float | None, "load.latency_ms.p90"]
+    p99_ms: Annotated[float | None, "load.latency_ms.p99"]
+    max_ms: Annotated[float | None, "load.latency_ms.max"]
+    idle_pct: Annotated[float | None, "target.cpu.idle.mean"]
+    iowait_pct: Annotated[float | None, "target.cpu.iowait.mean"]
+    swap_used_pct: Annotated[float | None, "target.swap.used_pct.mean"]
     swap_kb_s: float | None
-    load1: float | None = _figure("target", "load1", "mean")
-    running: float | None = _figure("target", "running", "mean")
-    httpd_running: float | None = _figure("target", WEB.group, "running", "mean")
-    busy: float | None = _figure("target", WEB.name, "busy", "mean")
+    load1: Annotated[float | None, "target.load1.mean"]
+    running: Annotated[float | None, "target.running.mean"]
+    httpd_running: Annotated[float | None, f"target.{WEB.group}.running.mean"]
+    busy: Annotated[float | None, f"target.{WEB.name}.busy.mean"]
     received_kb_s: float | None
-    bottleneck: str = _figure("verdict", "bottleneck")
-    host: str | None = _figure("verdict", "host")
-    state: str = _figure("load", "state")
+    bottleneck: Annotated[str, "verdict.bottleneck"]
+    host: Annotated[str | None, "verdict.host"]
+    state: Annotated[str, "load.state"]
     took_s: float
     recording: str
+
+
+_PLACES = {
+    name: place.split(".")
+    for name, hint in get_type_hints(CellResult, include_extras=True).items()
+    for place in getattr(hint, "__metadata__", ())
+}
 
 
 def cell_result(cell: Cell, summary: Json, took_s: float, recording: str) -> CellResult:
@@ -84,7 +87,7 @@ def cell_result(cell: Cell, summary: Json, took_s: float, recording: str) -> Cel
         received_kb_s=None if not seconds or received is None else received / 1024 / seconds,
         took_s=took_s,
         recording=recording,
-        **{each.name: _at(tree, each.metadata["place"]) for each in fields(CellResult) if each.metadata},
+        **{name: _at(tree, place) for name, place in _PLACES.items()},
     )
 
 

@@ -2,7 +2,10 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.commands import CommandError, run_commands, wait_until_ready
 from loadtop.analysis.experiment.plan import Cell, ExperimentPlan, Variant
@@ -17,8 +20,7 @@ Measure = Callable[[Cell], Awaitable[CellResult | None]]
 """Runs the test of a cell and stores its result; None if it was cut short."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The next cell, its number of how many, and about how many seconds are left (``None``: not known)."""
 
     number: int

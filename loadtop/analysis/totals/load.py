@@ -1,8 +1,9 @@
 """The load over a whole test and over each of its steps: its counters, and its distributions merged exactly."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
+
+from msgspec.structs import asdict
 
 from loadtop.analysis.statistic import Json, Statistics, TargetMeans, latency_json, target_values, times_json
 from loadtop.analysis.totals.breakdown import BreakdownTotals

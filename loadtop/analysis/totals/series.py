@@ -3,8 +3,10 @@
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from math import isnan, nan
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from loadtop.analysis.statistic import Statistic
 from loadtop.analysis.totals.settings import LOAD
@@ -47,8 +49,7 @@ def part_series(part: str, host: str | None, name: str | None) -> str:
     return "\t".join((part, host or "", name or ""))
 
 
-@dataclass(slots=True)
-class Series:
+class Series(Struct):
     """A value of every metric for each point: the mean of up to ``width`` intervals of one step, of which ``counts``
     says how many. The first interval of a step stays a point of its own; the last one, which the end of the load cuts
     short, goes into the point before, with the weight of its length. What was not measured is ``None``.

@@ -1,7 +1,8 @@
 """What was tested with what: the settings of the load, the machines and the servers, as far as they were seen."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from loadtop.i18n import Translatable, plain
 from loadtop.model import HostSample, LoadLevel, LoadSample, LoadState
@@ -12,8 +13,7 @@ LOAD = "load"  # what the load's settings are listed under; no machine is called
 LEVELS = 40  # different numbers of connections (or rates) that are listed; a load changed by hand can reach many
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting: of what (:data:`LOAD`, or a machine), its name, and its value as people write it."""
 
     subject: str

@@ -2,10 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.statistic import Statistic
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
@@ -27,8 +30,7 @@ class LoadedTime(NamedTuple):
     level: LoadLevel
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A verdict with the mean values of its evidence, and for how many seconds it held under this load."""
 
     finding: Finding

@@ -1,7 +1,9 @@
 """Adds a test up, snapshot by snapshot, once: every report, comparison and sweep takes its result."""
 
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from loadtop import __version__
 from loadtop.analysis.statistic import Json
@@ -29,8 +31,7 @@ MOST_PROFILES = 10
 MOST_MARKS = 10_000  # of a test: one every 9 s for a day
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """All that is reported of a test, as plain data: :meth:`as_data` gives JSON, :meth:`from_data` reads it.
 
     ``summary`` is the JSON summary of the contract, which is in English; ``main``, ``held`` and the message of

@@ -1,7 +1,10 @@
 """Steps the concurrency of a live load: which step comes next, and when the running one is over."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.tune.knee import KNEE_SHARE, WORSE_SHARE, Knee, Point, find_knee, points
 from loadtop.analysis.tune.step import StepResult, Sweep, window
@@ -88,8 +91,7 @@ def _between(known: Sequence[Point], knee: Knee) -> int | None:
     return next(((low + high) // 2 for low, high, fineness in gaps if high - low > max(1, low // fineness)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLimits:
+class TimeLimits(Struct, frozen=True):
     """Seconds of a step at least, of a step that is not steady at most, and of the whole sweep."""
 
     step_s: float

@@ -7,8 +7,10 @@ chapter 4, with the factor for absolute throughput: X(N) = gamma N / (1 + alpha 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.tune.step import StepResult
@@ -27,8 +29,7 @@ AGREES = 0.10  # relative difference of two measurements of the same step up to 
 LEAST_POINTS = 4  # distinct concurrencies below which three parameters mean nothing; Gunther asks for six or more
 
 
-@dataclass(frozen=True, slots=True)
-class Usl:
+class Usl(Struct, frozen=True):
     """``gamma`` requests/s with one connection, ``alpha`` contention, ``beta`` coherency (both 0 or more).
 
     ``r2`` is the share of the variance of the throughput that it explains.
@@ -83,8 +84,7 @@ def fit(points: Sequence[tuple[int, float]]) -> Usl | None:
     return min(found, key=itemgetter(0))[1] if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """All measurements at one concurrency together. ``good`` says that it neither failed nor swapped; ``spread`` is the
     relative difference of the slowest from the fastest measurement (``None`` for one alone)."""
 
@@ -95,8 +95,7 @@ class Point:
     results: tuple[StepResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Knee:
+class Knee(Struct, frozen=True):
     """``concurrency`` connections give ``rps`` requests/s; throughput is flat up to ``until``.
 
     ``bounded``: a step with more connections gave no more. ``worse_from`` is the first step that gave less, swapped or

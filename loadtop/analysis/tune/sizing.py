@@ -1,9 +1,10 @@
 """What a sweep found, and the worker limit to set: the smallest of what memory, the knee and the scoreboard allow."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean, linear_regression
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.tune.knee import Knee, find_knee, limit_of
@@ -20,15 +21,13 @@ LEAST_STEPS = 3  # steps with differing numbers of busy workers needed to tell t
 BoundName = Literal["memory", "knee", "scoreboard", "cpu", "tested"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     name: BoundName
     workers: int
     reason: Message
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerMemory:
+class WorkerMemory(Struct, frozen=True):
     """``worker_kb`` is what a busy worker takes; ``basis`` is ``pss``, or ``rss`` (an over-estimate: shared pages count
     for every process). ``room_kb`` is what this pool's workers may take together."""
 
@@ -37,8 +36,7 @@ class WorkerMemory:
     room_kb: float
 
 
-@dataclass(frozen=True, slots=True)
-class Sizing:
+class Sizing(Struct, frozen=True):
     """``value`` workers in ``pool`` (whole processes of a threaded server); ``bounds`` the smallest first, which is the
     one that binds.
 
@@ -80,8 +78,7 @@ class Sizing:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class TuneResult:
+class TuneResult(Struct, frozen=True):
     """``steps`` in the order in which they were measured. ``limit`` is the step whose verdict is the limit; ``reason``
     says why the sweep went no further, where that is known."""
 

@@ -3,9 +3,11 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.analysis.statistic import Json, TargetMeans, TargetValues, latency_json, target_values, targets
 from loadtop.diagnosis.finding import NONE, Finding
@@ -35,8 +37,7 @@ class Window(NamedTuple):
     steady: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """One interval of a step, which ended at ``at`` on the session's axis: the requests that ended in it, and what the
     machines under test did. ``pools``, ``room_kb`` and ``others`` are those of the first machine. ``seconds`` is its
     length."""
@@ -82,8 +83,7 @@ class Interval:
         return any((values.swap_kb_s or 0.0) > TRAFFIC_KB_S for values in self.targets.values())
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(Struct, frozen=True):
     """A step while it was steady. Times in seconds, shares of time in percent, ``swap_kb_s`` in and out together.
 
     Where several machines serve the load, ``idle``, ``iowait`` and swap are those of the worst. What the sizing

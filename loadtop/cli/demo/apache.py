@@ -3,8 +3,9 @@
 import os
 import pwd
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from loadtop.cli.demo.pages import INDEX, PAGES
 
@@ -25,8 +26,7 @@ SERVICE_USERS = ("www-data", "apache", "_www", "www", "http", "nobody")
 BASE_MODULES = ("unixd", "authz_core", "authz_host", "dir", "mime", "status")
 
 
-@dataclass(frozen=True, slots=True)
-class ApacheInstallation:
+class ApacheInstallation(Struct, frozen=True):
     binary: str
     modules: Path
 
@@ -57,8 +57,7 @@ def service_user() -> pwd.struct_passwd | None:
     return next((known[name] for name in SERVICE_USERS if name in known), None)
 
 
-@dataclass(frozen=True, slots=True)
-class DemoApache:
+class DemoApache(Struct, frozen=True):
     """Apache as the demo needs it: prefork with CGI, or a threaded MPM if there is no prefork."""
 
     installation: ApacheInstallation

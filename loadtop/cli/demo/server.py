@@ -10,8 +10,9 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from loadtop.cli.demo.apache import ApacheInstallation, DemoApache, find_apache, service_user
 from loadtop.cli.demo.pages import LIGHT
@@ -25,8 +26,7 @@ READY_S = 8.0
 TERM_S = 1.5  # how long the server may take to end before it is killed
 
 
-@dataclass(frozen=True, slots=True)
-class DemoServer:
+class DemoServer(Struct, frozen=True):
     """A server that runs until its ``process`` is closed (normally less than 2 s) or this process ends, even if that is
     killed. ``url`` ends in a slash; ``kind`` is ``Apache`` and its MPM, or ``embedded``."""
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from loadtop.cli.demo.pages import BURN, LIGHT, WAIT, Page
 from loadtop.i18n import Message, Text, rendered
@@ -14,8 +15,7 @@ WORKERS = max(8, 4 * CORES)  # few enough that waiting pages fill them; enough t
 FAST_S = 20.0  # of all phases together, with --fast
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """A number of connections that request one page, and a line of explanation."""
 
     page: Page

@@ -3,8 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from loadtop.cli.exit_codes import FileError, UsageError
 from loadtop.cli.options import table

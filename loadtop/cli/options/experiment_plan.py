@@ -3,11 +3,10 @@
 import difflib
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from msgspec import Meta, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan, PlanKeys, PlanTable, Variant, line_of
@@ -28,8 +27,7 @@ _PATH = re.compile(r"`\$(?:\.variants\[(\d+)\])?(?:\.(\w+))?(?:\[(\d+)\])?[^`]*`
 """Where an error of msgspec is: at a field that is missing or unknown, or at a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanText:
+class PlanText(Struct, frozen=True):
     """The text of a plan; its errors name the line of a key of the plan, or of a variant by its number from 0."""
 
     file: Path

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from loadtop.cli.exit_codes import UsageError
 
 if TYPE_CHECKING:
@@ -209,8 +211,7 @@ class Group:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """``usage`` is what follows ``loadtop``; ``module`` of ``loadtop.cli`` has ``main(options) -> exit code``.
     ``examples`` are also what follows ``loadtop``. ``parts`` are its subcommands, with their summaries."""
 

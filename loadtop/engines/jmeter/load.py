@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import time
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from loadtop.engines.cpu_time import CpuTime
 from loadtop.engines.engine import EngineError, EngineLoad

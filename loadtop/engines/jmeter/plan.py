@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element, SubElement
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.engines.engine import Machine, impossible, users_for_rate
 from loadtop.generator.plan import Plan, PlanError, Step, Target, total
@@ -18,8 +20,7 @@ MAX_SAMPLERS = 200  # samplers in a plan: JMeter draws one of them at random, so
 METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE")
 
 
-@dataclass(frozen=True, slots=True)
-class UserPlan:
+class UserPlan(Struct, frozen=True):
     """``threads`` and ``duration``: whether the plan reads these properties, for -c and -t."""
 
     file: Path
@@ -44,8 +45,7 @@ class UserPlan:
                 yield name
 
 
-@dataclass(frozen=True, slots=True)
-class JmeterSettings:
+class JmeterSettings(Struct, frozen=True):
     """A load by JMeter. ``program`` is its command here; other machines look for it on PATH.
 
     ``servers`` are remote servers that make the load; JMeter then runs here as their client. ``time_given`` and

@@ -5,8 +5,9 @@ import re
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from loadtop.engines.engine import EngineProcess, Machine, read_resource
 from loadtop.engines.jmeter.plan import JmeterSettings, jmx, threads_of

@@ -8,10 +8,10 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from loadtop.engines.engine import (
     LOCAL,

@@ -3,10 +3,10 @@
 import asyncio
 import importlib
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from loadtop.engines.engine import EngineError
 from loadtop.i18n import Message

@@ -11,13 +11,15 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import zip_longest
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TextIO, cast, get_args, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from loadtop import model
 from loadtop.diagnosis.finding import Evidence, Finding
@@ -46,8 +48,7 @@ FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 RECORD, RATES = attrgetter("record"), attrgetter("rates")
 
 
-@dataclass(frozen=True)
-class ExportTable:
+class ExportTable(Struct, frozen=True):
     """``things`` yields what each row is about; a column reads its cell from that."""
 
     name: str
@@ -80,7 +81,7 @@ def _figures(record: type[Any], of: Read, *, leave: Sequence[str] = (), prefix: 
             continue
         if all(issubclass(kind, (str, int, float, Message)) for kind in kinds):
             columns[prefix + name] = _field(of, name)
-        elif len(kinds) == 1 and is_dataclass(kinds[0]):
+        elif len(kinds) == 1 and issubclass(kinds[0], Struct):
             columns |= _figures(cast("type[Any]", kinds[0]), _field(of, name), prefix=f"{prefix}{name}_")
     return columns
 
@@ -197,10 +198,10 @@ class Latency(NamedTuple):
 
 def _latencies(snapshot: Snapshot) -> Iterator[Latency]:
     latencies = None if snapshot.load is None else snapshot.load.latencies
-    for field in fields(model.Latencies) if latencies is not None else ():
-        values: model.Distribution | None = getattr(latencies, field.name)
+    for name in model.Latencies.__struct_fields__ if latencies is not None else ():
+        values: model.Distribution | None = getattr(latencies, name)
         if values is not None:
-            yield Latency(field.name, values)
+            yield Latency(name, values)
 
 
 def _latency_columns() -> dict[str, Read]:

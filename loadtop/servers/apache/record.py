@@ -1,41 +1,40 @@
 """One answer of Apache's mod_status."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, ServerReading, WorkerLimit, counter, gauge, label, limit
+from loadtop.model.server import Gauge, Label, Limit, Role, ServerReading, WorkerLimit, counter
 
 NAME = "apache"
 GROUP = "httpd"
 SERVER = (NAME, GROUP, Role.WEB)
 
 
-@dataclass(frozen=True, slots=True)
-class ApacheStatus(ServerReading):
+class ApacheStatus(ServerReading, frozen=True):
     """The letters of the scoreboard are the truth about worker slots: its length is the capacity. ``accesses``,
     ``kbytes`` and ``duration_ms`` need ExtendedStatus; connection counts exist with asynchronous MPMs only. ``fetch_s``
     is how long the page took: it needs a free worker too. ``at`` is when it came, on the uptime clock of its host. The
     limits come from the configuration."""
 
-    url: str = label()
-    mpm: str = label()
-    version: str = label()
-    scoreboard: str = label()
+    url: Label[str]
+    mpm: Label[str]
+    version: Label[str]
+    scoreboard: Label[str]
     uptime_s: int | None = None
-    accesses: int | None = counter("requests_s", default=None)
-    kbytes: int | None = counter("kb_s", default=None)
-    duration_ms: int | None = counter("duration_ms_s", default=None)
-    processes: int | None = gauge(default=None)
-    stopping: int | None = gauge(default=None)
-    connections: int | None = gauge(default=None)
-    connections_writing: int | None = gauge(default=None)
-    connections_keepalive: int | None = gauge(default=None)
-    connections_closing: int | None = gauge(default=None)
-    fetch_s: float | None = gauge(default=None)
+    accesses: Annotated[int | None, counter("requests_s")] = None
+    kbytes: Annotated[int | None, counter("kb_s")] = None
+    duration_ms: Annotated[int | None, counter("duration_ms_s")] = None
+    processes: Gauge[int | None] = None
+    stopping: Gauge[int | None] = None
+    connections: Gauge[int | None] = None
+    connections_writing: Gauge[int | None] = None
+    connections_keepalive: Gauge[int | None] = None
+    connections_closing: Gauge[int | None] = None
+    fetch_s: Gauge[float | None] = None
     at: float | None = None
-    max_request_workers: int | None = limit(default=None)
-    threads_per_child: int | None = limit(default=None)
-    server_limit: int | None = limit(default=None)
-    listen_backlog: int | None = limit(default=None)
+    max_request_workers: Limit[int | None] = None
+    threads_per_child: Limit[int | None] = None
+    server_limit: Limit[int | None] = None
+    listen_backlog: Limit[int | None] = None
 
     @property
     def key(self) -> str:

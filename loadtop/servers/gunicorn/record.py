@@ -1,8 +1,6 @@
 """What the processes of a gunicorn, its command line and the kernel say of it: it has no status page."""
 
-from dataclasses import dataclass
-
-from loadtop.model.server import Role, WorkerLimit, gauge, label
+from loadtop.model.server import Gauge, Label, Role, WorkerLimit
 from loadtop.servers.worker_processes import SETTING, WorkerProcesses
 
 NAME = "gunicorn"
@@ -10,14 +8,13 @@ GROUP = "gunicorn"
 SERVER = (NAME, GROUP, Role.APPLICATION)
 
 
-@dataclass(frozen=True, slots=True)
-class GunicornPool(WorkerProcesses):
+class GunicornPool(WorkerProcesses, frozen=True):
     """``workers`` are its processes without the master. ``threads`` is ``None`` for asynchronous workers, and where
     ``worker_class`` is not known (empty). ``connections`` are those that its workers have accepted: each has a request,
     except connections that are kept alive. ``at`` is when they were counted, on the uptime clock of its host."""
 
-    worker_class: str = label(default="")
-    connections: int | None = gauge(default=None)
+    worker_class: Label[str] = ""
+    connections: Gauge[int | None] = None
     at: float | None = None
 
     @property

@@ -1,8 +1,8 @@
 """One line of HAProxy's statistics."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, ServerReading, counter, gauge, label, limit
+from loadtop.model.server import Gauge, Label, Limit, Role, ServerReading, counter
 
 NAME = "haproxy"
 GROUP = "haproxy"
@@ -11,28 +11,27 @@ SERVER = (NAME, GROUP, Role.PROXY)
 FRONTEND, BACKEND = "FRONTEND", "BACKEND"
 
 
-@dataclass(frozen=True, slots=True)
-class HaproxyProxy(ServerReading):
+class HaproxyProxy(ServerReading, frozen=True):
     """``server`` is FRONTEND, BACKEND or a server's name; ``session_limit`` is ``maxconn`` (of a backend: fullconn).
     Times are means of the last 1,024 requests in ms. ``at`` is when it came, on the uptime clock of its host."""
 
-    proxy: str = label()
-    server: str = label()
-    status: str = label()
-    queue: int | None = gauge()
-    sessions: int = gauge()
-    session_limit: int | None = limit()
-    sessions_total: int = counter("sessions_s")
-    bytes_in: int = counter("in_bytes_s")
-    bytes_out: int = counter("out_bytes_s")
-    connect_errors: int | None = counter("connect_errors_s", default=None)
-    response_errors: int | None = counter("response_errors_s", default=None)
-    retries: int | None = counter("retries_s", default=None)
-    queue_ms: int | None = gauge(default=None)
-    response_ms: int | None = gauge(default=None)
-    queue_limit: int | None = limit(default=None)
-    requests_total: int | None = counter("requests_s", default=None)
-    http_5xx: int | None = counter("http_5xx_s", default=None)
+    proxy: Label[str]
+    server: Label[str]
+    status: Label[str]
+    queue: Gauge[int | None]
+    sessions: Gauge[int]
+    session_limit: Limit[int | None]
+    sessions_total: Annotated[int, counter("sessions_s")]
+    bytes_in: Annotated[int, counter("in_bytes_s")]
+    bytes_out: Annotated[int, counter("out_bytes_s")]
+    connect_errors: Annotated[int | None, counter("connect_errors_s")] = None
+    response_errors: Annotated[int | None, counter("response_errors_s")] = None
+    retries: Annotated[int | None, counter("retries_s")] = None
+    queue_ms: Gauge[int | None] = None
+    response_ms: Gauge[int | None] = None
+    queue_limit: Limit[int | None] = None
+    requests_total: Annotated[int | None, counter("requests_s")] = None
+    http_5xx: Annotated[int | None, counter("http_5xx_s")] = None
     at: float | None = None
 
     @property

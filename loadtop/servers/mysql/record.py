@@ -1,9 +1,9 @@
 """What one reading of the global status of MySQL or MariaDB says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, ServiceReading, ServiceState, counter, gauge, limit
+from loadtop.model.server import Gauge, Limit, Role, ServiceReading, ServiceState, counter
 
 NAME = "mysql"
 GROUP = "mysql"
@@ -15,21 +15,20 @@ GRANT SELECT ON performance_schema.* TO 'USER'@'localhost';   (MySQL only)"""
 """What an account needs to see who blocks whom. USER is the user who watches."""
 
 
-@dataclass(frozen=True, slots=True)
-class MysqlStatus(ServiceReading):
+class MysqlStatus(ServiceReading, frozen=True):
     """``connected`` sessions are open, the one that asks among them; ``running`` are the others that execute a
     statement. ``lock_waits`` wait for a row lock of InnoDB; ``lock_ms`` is how long all have waited for row locks.
     ``slow_queries`` took longer than long_query_time. ``refused`` connections found no place. ``blockers_hidden``: the
     account may not see who blocks whom."""
 
-    running: int | None = gauge(default=None)
-    connected: int | None = gauge(default=None)
-    max_connections: int | None = limit(default=None)
-    lock_waits: int | None = gauge(default=None)
-    questions: int | None = counter("queries_s", default=None)
-    slow_queries: int | None = counter("slow_queries_s", default=None)
-    lock_ms: int | None = counter("lock_ms_s", default=None)
-    refused: int | None = counter("refused_s", default=None)
+    running: Gauge[int | None] = None
+    connected: Gauge[int | None] = None
+    max_connections: Limit[int | None] = None
+    lock_waits: Gauge[int | None] = None
+    questions: Annotated[int | None, counter("queries_s")] = None
+    slow_queries: Annotated[int | None, counter("slow_queries_s")] = None
+    lock_ms: Annotated[int | None, counter("lock_ms_s")] = None
+    refused: Annotated[int | None, counter("refused_s")] = None
     blockers_hidden: bool = False
 
     def service(self, per_second: Mapping[str, float | None]) -> ServiceState:

@@ -1,33 +1,32 @@
 """One answer of nginx's stub_status, with the limits from its configuration."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, ServerReading, counter, gauge, label, limit
+from loadtop.model.server import Gauge, Label, Limit, Role, ServerReading, counter
 
 NAME = "nginx"
 GROUP = "nginx"
 SERVER = (NAME, GROUP, Role.WEB)
 
 
-@dataclass(frozen=True, slots=True)
-class NginxStatus(ServerReading):
+class NginxStatus(ServerReading, frozen=True):
     """``active`` is client connections: those whose request is being read, answered (``writing``), and those that
     ``waiting`` keep alive. The status request itself is in ``active`` and ``writing``. nginx closes a connection that
     it accepted when its worker has none left: then ``handled`` falls behind ``accepts``. ``proxies``: it passes
     requests on, for which a worker needs a second connection. The limits are ``None`` where the configuration cannot be
     read. ``at`` is when the page came, on the uptime clock of its host."""
 
-    url: str = label()
-    active: int = gauge()
-    reading: int = gauge()
-    writing: int = gauge()
-    waiting: int = gauge()
-    accepts: int = counter("accepts_s")
-    handled: int = counter("handled_s")
-    requests: int = counter("requests_s")
-    worker_processes: int | None = limit(default=None)
-    worker_connections: int | None = limit(default=None)
-    proxies: bool = label(default=False)
+    url: Label[str]
+    active: Gauge[int]
+    reading: Gauge[int]
+    writing: Gauge[int]
+    waiting: Gauge[int]
+    accepts: Annotated[int, counter("accepts_s")]
+    handled: Annotated[int, counter("handled_s")]
+    requests: Annotated[int, counter("requests_s")]
+    worker_processes: Limit[int | None] = None
+    worker_connections: Limit[int | None] = None
+    proxies: Label[bool] = False
     at: float | None = None
 
     @property

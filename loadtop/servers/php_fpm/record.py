@@ -1,38 +1,37 @@
 """One pool of php-fpm, from its status page and its configuration."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, ServerReading, WorkerLimit, counter, gauge, label, limit
+from loadtop.model.server import Gauge, Label, Limit, Role, ServerReading, WorkerLimit, counter
 
 NAME = "fpm"
 GROUP = "php-fpm"
 SERVER = (NAME, GROUP, Role.APPLICATION)
 
 
-@dataclass(frozen=True, slots=True)
-class FpmPool(ServerReading):
+class FpmPool(ServerReading, frozen=True):
     """``active`` contains the child that serves the status page. ``listen_queue`` is the page's own figure, or the
     kernel's for a unix socket (the page always says 0 there) and where no page came; it contains a waiting status
     request. Without a page only the queue and the configured limits are known. ``address`` is where the pool listens.
     ``silent_s`` is how long an unanswered page has been waited for; ``at`` is when the page came, on the uptime clock
     of its host."""
 
-    pool: str = label()
-    manager: str = label()
-    accepted: int | None = counter("requests_s")
-    listen_queue: int | None = gauge()
-    listen_queue_limit: int | None = limit()
-    idle: int | None = gauge()
-    active: int | None = gauge()
-    total: int | None = gauge()
-    max_children_reached: int | None = counter("max_children_reached_s")
-    slow_requests: int | None = counter("slow_requests_s", default=None)
-    max_children: int | None = limit(default=None)
-    address: str = label(default="")
+    pool: Label[str]
+    manager: Label[str]
+    accepted: Annotated[int | None, counter("requests_s")]
+    listen_queue: Gauge[int | None]
+    listen_queue_limit: Limit[int | None]
+    idle: Gauge[int | None]
+    active: Gauge[int | None]
+    total: Gauge[int | None]
+    max_children_reached: Annotated[int | None, counter("max_children_reached_s")]
+    slow_requests: Annotated[int | None, counter("slow_requests_s")] = None
+    max_children: Limit[int | None] = None
+    address: Label[str] = ""
     uptime_s: int | None = None
-    fetch_s: float | None = gauge(default=None)
+    fetch_s: Gauge[float | None] = None
     at: float | None = None
-    silent_s: float | None = gauge(default=None)
+    silent_s: Gauge[float | None] = None
 
     @property
     def key(self) -> str:

@@ -1,9 +1,9 @@
 """What one reading of the statistics of PostgreSQL says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, ServiceReading, ServiceState, counter, gauge, label, limit
+from loadtop.model.server import Gauge, Label, Limit, Role, ServiceReading, ServiceState, counter
 
 NAME = "postgresql"
 GROUP = "postgresql"
@@ -15,25 +15,24 @@ GRANT pg_monitor TO "USER";"""
 """A role that may see the state of all sessions. USER is the user who watches."""
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresqlStatus(ServiceReading):
+class PostgresqlStatus(ServiceReading, frozen=True):
     """``connected`` sessions are open, the one that asks among them; of the others, ``active`` execute a statement and
     ``idle_in_transaction`` keep a transaction open. Of the active ones, ``lock_waits``, ``lwlock_waits`` and
     ``io_waits`` wait for a lock, for a lock of the server's own memory, and for a file. ``blockers`` hold what others
     wait for, of the 50 that have waited longest. ``reserved`` connections are for superusers only. Where the states of
     some sessions are ``hidden``, these counts are not known."""
 
-    connected: int | None = gauge(default=None)
-    active: int | None = gauge(default=None)
-    idle_in_transaction: int | None = gauge(default=None)
-    lock_waits: int | None = gauge(default=None)
-    lwlock_waits: int | None = gauge(default=None)
-    io_waits: int | None = gauge(default=None)
-    blockers: int | None = gauge(default=None)
-    max_connections: int | None = limit(default=None)
-    reserved: int | None = limit(default=None)
-    transactions: int | None = counter("transactions_s", default=None)
-    hidden: bool = label(default=False)
+    connected: Gauge[int | None] = None
+    active: Gauge[int | None] = None
+    idle_in_transaction: Gauge[int | None] = None
+    lock_waits: Gauge[int | None] = None
+    lwlock_waits: Gauge[int | None] = None
+    io_waits: Gauge[int | None] = None
+    blockers: Gauge[int | None] = None
+    max_connections: Limit[int | None] = None
+    reserved: Limit[int | None] = None
+    transactions: Annotated[int | None, counter("transactions_s")] = None
+    hidden: Label[bool] = False
 
     @property
     def usable(self) -> int | None:

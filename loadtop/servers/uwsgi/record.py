@@ -1,8 +1,8 @@
 """What the stats server of uWSGI says, with the kernel's accept queue."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from loadtop.model.server import Role, WorkerLimit, counter, gauge, label
+from loadtop.model.server import Gauge, Label, Role, WorkerLimit, counter
 from loadtop.servers.worker_processes import SETTING, WorkerProcesses
 
 NAME = "uwsgi"
@@ -10,18 +10,17 @@ GROUP = "uwsgi"
 SERVER = (NAME, GROUP, Role.APPLICATION)
 
 
-@dataclass(frozen=True, slots=True)
-class UwsgiStatus(WorkerProcesses):
+class UwsgiStatus(WorkerProcesses, frozen=True):
     """``idle`` threads are free, ``cheap`` ones those of workers that do not run now. ``url`` is the address of the
     stats server, ``address`` the first socket of the workers. ``at`` is when the answer came, on the uptime clock of
     its host."""
 
-    url: str = label(default="")
-    version: str = label(default="")
-    idle: int | None = gauge(default=None)
-    cheap: int | None = gauge(default=None)
-    requests: int | None = counter("requests_s", default=None)
-    exceptions: int | None = counter("exceptions_s", default=None)
+    url: Label[str] = ""
+    version: Label[str] = ""
+    idle: Gauge[int | None] = None
+    cheap: Gauge[int | None] = None
+    requests: Annotated[int | None, counter("requests_s")] = None
+    exceptions: Annotated[int | None, counter("exceptions_s")] = None
     sockets: tuple[str, ...] = ()
     at: float | None = None
 

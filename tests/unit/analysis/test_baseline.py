@@ -1,9 +1,9 @@
 """Rules about a baseline: when they hold, what they say, and what cannot be compared."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.baseline import Baseline
 from loadtop.analysis.fail_if import Condition, ConditionError, RuleOutcome, Watchdog

@@ -1,10 +1,10 @@
 """Comparisons of generated runs."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.comparison import Comparison, Run, compare, margin
 from loadtop.analysis.totals.settings import LOAD

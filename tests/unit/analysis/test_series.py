@@ -1,10 +1,10 @@
 """Long tests in little memory: neighbours become one."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.comparison import Run, compare
 from loadtop.analysis.totals import series

@@ -1,9 +1,9 @@
 """Several machines serve the load: which are targets, and what is reported of them in one number."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.analysis.totals.totals import Totals

@@ -1,9 +1,9 @@
 """Which limit held when: bounded however long a test lasts, and exact about what held longest all the same."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.totals.timeline import Timeline
 from loadtop.diagnosis.finding import Diagnosis, Evidence, Finding

@@ -1,11 +1,11 @@
 """A test added up: the JSON summary, the time line, the report."""
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop import model
 from loadtop.analysis.totals.totals import Totals

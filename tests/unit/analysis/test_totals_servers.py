@@ -1,9 +1,9 @@
 """php-fpm, HAProxy and Apache's limits in the summary, the report and the line per interval."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.fail_if import Condition, Watchdog
 from loadtop.cli.printer import line

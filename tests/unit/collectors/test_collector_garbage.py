@@ -1,13 +1,13 @@
 """Whatever a machine prints, a parser gives numbers or raises ParseError, and nothing else."""
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from collectors.apache import collector as apache
 from collectors.errors import ParseError
@@ -104,8 +104,8 @@ def fits(part: Any, whole: Any) -> bool:
         return all(key in whole and fits(value, whole[key]) for key, value in part.items())
     if type(whole) is frozenset:
         return bool(part <= whole)
-    return is_dataclass(part) and all(
-        fits(getattr(part, field.name), getattr(whole, field.name)) for field in fields(part)
+    return isinstance(part, Struct) and all(
+        fits(getattr(part, name), getattr(whole, name)) for name in part.__struct_fields__
     )
 
 

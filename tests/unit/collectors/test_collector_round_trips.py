@@ -1,9 +1,8 @@
 """Generated machines, printed as a kernel prints them, are read back as they were made up."""
 
-from dataclasses import fields, replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 from collectors.apache import collector as apache
 from collectors.linux import cpu, devices, memory, processes, sockets

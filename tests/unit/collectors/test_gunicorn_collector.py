@@ -1,10 +1,10 @@
 """How the workers of a gunicorn are counted, and where its settings are found."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.accept_queues import AcceptQueues
 from collectors.config_files import View

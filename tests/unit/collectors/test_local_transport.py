@@ -5,10 +5,10 @@ import errno
 import os
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from collectors import host_names
 from collectors.errors import TransportError

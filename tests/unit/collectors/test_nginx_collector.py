@@ -1,10 +1,10 @@
 """How nginx's page is asked for."""
 
 import asyncio
-from dataclasses import replace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Endpoint, Machine, Page

@@ -1,8 +1,7 @@
 """What Redis answers, and to which servers the password goes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from collectors.errors import AbsentError, ParseError
 from collectors.machine import Endpoint, Page

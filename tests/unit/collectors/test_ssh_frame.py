@@ -1,11 +1,11 @@
 """Orders for a far shell and the frames that come back, as texts."""
 
 import contextlib
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from collectors import host_names as names
 from collectors.errors import TransportError

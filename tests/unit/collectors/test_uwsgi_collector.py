@@ -1,9 +1,9 @@
 """What uWSGI's stats server says, and where a uWSGI has one."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.config_files import View
 from collectors.errors import AbsentError, ParseError

@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -309,7 +309,7 @@ def test_damaged_output_breaks_no_reader(path: Path, digit: str) -> None:
         for cut in (0, 3, len(line) // 2):
             tool.read(re.sub(r"\d", digit, line)[cut:])
             tool.read(re.sub(r"\d+", digit, line)[cut:])
-    json.dumps([asdict(tool.load), tool.seconds], allow_nan=False)
+    json.dumps([msgspec.to_builtins(tool.load), tool.seconds], allow_nan=False)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import statistics
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.model.histogram import (
     BUCKETS,

@@ -4,10 +4,11 @@ import random
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from loadtop import model
 from loadtop.analysis.totals.totals import RunResult, Totals

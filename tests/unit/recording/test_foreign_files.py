@@ -6,12 +6,12 @@ import resource
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from loadtop.cli import main
 from loadtop.model import MAX_HOSTS, Process

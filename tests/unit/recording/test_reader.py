@@ -5,7 +5,6 @@ import resource
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loadtop.model import Frame, HostState
 from loadtop.pipeline.snapshot import Snapshot

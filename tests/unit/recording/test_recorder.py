@@ -5,10 +5,10 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import Message, verbatim

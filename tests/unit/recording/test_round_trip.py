@@ -2,16 +2,17 @@
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast, get_args, get_origin
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.i18n import Message, plural
@@ -68,8 +69,9 @@ def _some(kind: Any) -> st.SearchStrategy[Any]:
         return distributions()
     if kind in PLAIN:
         return PLAIN[kind]
-    if is_dataclass(kind):
-        return st.builds(cast("Any", kind), **{field.name: some(field.type) for field in fields(kind)})
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        hints = get_type_hints(kind)
+        return st.builds(cast("Any", kind), **{name: some(hints[name]) for name in kind.__struct_fields__})
     return st.sampled_from(cast("type[StrEnum]", kind))
 
 
@@ -85,17 +87,18 @@ def distributions(draw: st.DrawFn) -> Distribution:
 def sample_series(draw: st.DrawFn) -> list[HostSample]:
     """Samples of one machine: each is one before it with some of its parts replaced."""
     first = draw(some(HostSample))
-    names = st.sets(st.sampled_from([field.name for field in fields(HostSample)]))
+    names = st.sets(st.sampled_from(HostSample.__struct_fields__))
     mixed = draw(st.lists(names, max_size=2))
     other = draw(some(HostSample)) if mixed else first
     return [first, *(replace(first, **{name: getattr(other, name) for name in kept}) for kept in mixed)]
 
 
+FINDING = {name: some(hint) for name, hint in get_type_hints(Finding).items() if name != "symptoms"}
 FINDINGS = st.recursive(
-    st.builds(Finding, **{f.name: some(f.type) for f in fields(Finding) if f.name != "symptoms"}),
+    st.builds(Finding, **FINDING),
     lambda inner: st.builds(
         Finding,
-        **{f.name: some(f.type) for f in fields(Finding) if f.name != "symptoms"},
+        **FINDING,
         symptoms=st.lists(inner, max_size=2).map(tuple),
     ),
     max_leaves=3,

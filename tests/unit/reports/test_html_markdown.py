@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.totals import series as series_module
 from loadtop.analysis.totals.series import SeriesTotals

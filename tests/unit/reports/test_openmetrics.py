@@ -2,11 +2,11 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client.openmetrics import parser
 
 from loadtop.diagnosis.breakdown import Breakdown, Part, Share

@@ -1,9 +1,9 @@
 """Slow and failed requests as texts."""
 
-from dataclasses import replace
 from math import inf, nan
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.i18n import Message
 from loadtop.model import LoadSample, RequestRecord, Requests

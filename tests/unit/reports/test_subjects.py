@@ -1,9 +1,9 @@
 """A dependency and a lock are named in every report: the service by kind and address, the lock by its file."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.comparison import Run, compare
 from loadtop.analysis.totals.totals import RunResult

@@ -2,10 +2,10 @@
 
 import csv
 import io
-from dataclasses import replace
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from loadtop.analysis.experiment.plan import ExperimentPlan
 from loadtop.analysis.experiment.results import CellResult

@@ -1,10 +1,10 @@
 """Each bound of a worker limit alone, worked out by hand: what memory, the knee, the scoreboard and the CPU allow."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.tune.knee import Knee
 from loadtop.analysis.tune.sizing import Sizing, size, worker_memory

@@ -1,10 +1,10 @@
 """The page and the Markdown of a tuned server: they say what the report in the terminal says."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult

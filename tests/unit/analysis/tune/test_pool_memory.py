@@ -1,9 +1,9 @@
 """What the processes of a pool take together, from RSS and PSS readings of differing age."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.tune.step import worker_pools
 from loadtop.model import HostState, Process

@@ -1,9 +1,9 @@
 """The limit to set: which bound binds, on what ground, and the block to paste."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from loadtop.analysis.tune.sizing import Sizing, TuneResult
 from loadtop.analysis.tune.step import StepResult
