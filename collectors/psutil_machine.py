@@ -19,8 +19,9 @@ from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
 from collectors.parsing import short
 from collectors.routing import shown_addresses
-from collectors.transport.exchange import StatusClient, exchange, itself
+from collectors.transport.exchange import exchange, itself
 from collectors.transport.local import text_of
+from collectors.transport.status_client import StatusClient
 from loadtop import model
 from loadtop.i18n import Message
 from loadtop.model.places import LOCAL

@@ -25,8 +25,9 @@ from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
 from collectors.transport import rtnetlink, sock_diag, unix_diag
-from collectors.transport.exchange import StatusClient, exchange, itself
+from collectors.transport.exchange import exchange, itself
 from collectors.transport.shell.frames import profiler
+from collectors.transport.status_client import StatusClient
 from collectors.transport.tcp_clocks import TcpClocks
 from loadtop.model import PROFILE_S
 from loadtop.model.places import LOCAL

@@ -25,7 +25,7 @@ from collectors.apache import collector as apache
 from collectors.apache import configuration as apache_configuration
 from collectors.blocking import blocking
 from collectors.config_files import Config, IncludeOf, includes, read_config
-from collectors.errors import AbsentError, ParseError, TransportError
+from collectors.errors import AbsentError, FetchError, ParseError, TransportError
 from collectors.haproxy import collector as haproxy
 from collectors.haproxy import configuration as haproxy_configuration
 from collectors.linux import cgroup, cpu, devices, locks, memory, peers, processes, profile, queueing, sockets
@@ -42,6 +42,7 @@ from collectors.redis import collector as redis
 from collectors.transport.exec.failures import explain as explain_command
 from collectors.transport.shell import frames, remote_clocks
 from collectors.transport.ssh.failures import explain
+from collectors.transport.status_client import read_response
 from collectors.uwsgi import collector as uwsgi
 from collectors.uwsgi import configuration as uwsgi_configuration
 from loadtop.analysis.experiment.plan import ExperimentPlan
@@ -121,6 +122,16 @@ def _texts(*parsers: Callable[[str], object]) -> Callable[[bytes], None]:
                 parse(text)
 
     return run
+
+
+def _status_page(data: bytes) -> None:
+    async def read() -> None:
+        reader = asyncio.StreamReader()
+        reader.feed_data(data)
+        reader.feed_eof()
+        await read_response(reader)
+
+    asyncio.run(read())
 
 
 def _configurations(data: bytes) -> None:
@@ -343,6 +354,7 @@ _ACCOUNTS: tuple[Callable[[str], object], ...] = (
 
 TARGETS = (
     FuzzTarget("responses", responses.one_input),
+    FuzzTarget("status-pages", _status_page, (FetchError,)),
     FuzzTarget("apache-status", _texts(apache.parse), like=("status/2.4.71-event.txt", "status/2.2-prefork.txt")),
     FuzzTarget("nginx-status", _texts(nginx.parse)),
     FuzzTarget("fpm-status", _texts(fpm.parse)),

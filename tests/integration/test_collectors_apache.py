@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from collectors.errors import FetchError
-from collectors.transport.exchange import StatusClient
+from collectors.transport.status_client import StatusClient
 from loadtop.model import HostSample, State
 from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
@@ -260,6 +260,28 @@ async def test_answers_that_are_none(client: StatusClient, answer: bytes) -> Non
         assert str(raised.value)
 
 
+async def test_interim_responses_come_before_it(client: StatusClient) -> None:
+    interim = b"HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+    async with raw_server(interim + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npagemore than that") as url:
+        page = await client.get(url, 5.0)
+        assert (page.status, page.text) == (200, "page")
+
+
+async def test_a_name_is_tried_with_all_its_addresses(client: StatusClient) -> None:
+    """``localhost`` is first ::1, where nothing listens."""
+    async with raw_server(b"HTTP/1.1 200 OK\r\n\r\npage") as url:
+        assert (await client.get(url.replace("127.0.0.1", "localhost"), 5.0)).text == "page"
+
+
+async def test_a_request_that_runs_at_the_end_is_given_up(client: StatusClient) -> None:
+    async with raw_server(hang=True) as url:
+        asking = asyncio.ensure_future(client.get(url, 30.0))
+        await asyncio.sleep(0.1)
+        await client.close()
+        with pytest.raises(FetchError):
+            await asyncio.wait_for(asking, 5.0)
+
+
 async def test_redirects_are_not_followed(client: StatusClient) -> None:
     async with raw_server(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n") as url:
         assert (await client.get(url, 5.0)).status == 302
@@ -289,11 +311,12 @@ async def test_passwords_in_a_url_are_sent_and_not_shown(client: StatusClient) -
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        page = await client.get(f"http://user:secret@127.0.0.1:{port}/s?auto", 5.0)
+        page = await client.get(f"http://user:secret@127.0.0.1:{port}/s é/%41?auto=ü#x", 5.0)
+    assert seen[0].startswith(b"GET /s%20%C3%A9/%41?auto=%C3%BC HTTP/1.1\r\n")
     assert b"Authorization: Basic dXNlcjpzZWNyZXQ=" in seen[0]
     assert b"Connection: close" in seen[0]
     assert b"User-Agent: loadtop/" in seen[0]
-    assert page.url == f"http://127.0.0.1:{port}/s?auto"
+    assert page.url == f"http://127.0.0.1:{port}/s é/%41?auto=ü#x"
 
 
 async def test_this_is_not_a_url(client: StatusClient) -> None:

@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from collectors.errors import FetchError
-from collectors.transport.exchange import StatusClient, exchange
+from collectors.transport.exchange import exchange
+from collectors.transport.status_client import StatusClient
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 LIMIT = 1 << 20

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
 from collectors.machine import Endpoint, Page
-from collectors.transport.exchange import StatusClient, exchange, host_and_port
+from collectors.transport.exchange import exchange, host_and_port
 from collectors.transport.shell.connection import ShellConnection
+from collectors.transport.status_client import StatusClient
 from loadtop.i18n import Message
 from loadtop.model import Cause
 

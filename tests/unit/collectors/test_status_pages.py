@@ -14,7 +14,8 @@ from collectors.machine import Page, without_credentials
 from collectors.nginx import collector as nginx
 from collectors.php_fpm import status as fpm
 from collectors.places import origin_of
-from collectors.transport.exchange import exchange, is_loopback
+from collectors.transport.exchange import exchange
+from collectors.transport.status_client import is_loopback
 from loadtop.servers.nginx.record import NginxStatus
 from tests.unit.collectors.texts import status
 
