@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import force_setattr
 
 from loadtop.generator.pool import LoadPool
 from loadtop.model import LoadState
@@ -143,7 +144,7 @@ async def test_a_worker_that_dies_is_a_failed_load() -> None:
 
 async def test_a_worker_that_cannot_begin_says_why() -> None:
     what = plan("http://127.0.0.1:1/", seconds=60)
-    object.__setattr__(what, "targets", ())
+    force_setattr(what, "targets", ())
     run = await run_load(what)
     assert run.last.state is LoadState.FAILED
     said = str(run.last.message)
