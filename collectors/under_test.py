@@ -90,14 +90,13 @@ class UnderTest:
         has begun. Returns whether servers were set aside, or services found, just now."""
         if not self._active or not self.target_urls:
             return False
-        new = False
+        new = several = not self._looked.is_set() and len(self._running()) > 1  # before the path is awaited
         if not self.path.known:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(most_s, _PATH_S)):
                     await self.path.finish()
-            new = self.path.known
-        if not self._looked.is_set() and len(self._running()) > 1:
-            new = True
+            new |= self.path.known
+        if several:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(most_s):
                     await self._looked.wait()

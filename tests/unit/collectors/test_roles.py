@@ -4,6 +4,8 @@ import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import pytest
+
 from collectors.apache.collector import KIND as APACHE
 from collectors.config_files import Config, read_config
 from collectors.kind import Kind
@@ -104,6 +106,21 @@ async def test_servers_that_end_while_their_pages_are_looked_for() -> None:
     await under_test.settle(1.0)
     machine.ended = under_test.look
     assert await under_test.origins(APACHE) == [["http://web1", "http://127.0.0.1:8010", "http://127.0.0.1:8020"]]
+    await under_test.close()
+
+
+async def test_servers_set_aside_while_the_path_is_awaited_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the first sample would count them."""
+    machine = Machine("static\n")
+    under_test = UnderTest(machine, (KIND, APACHE, PHP_FPM), ["http://web1/"])
+
+    async def finish() -> None:
+        while not machine.aside:
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(under_test.path, "finish", finish)
+    under_test.look()
+    assert await under_test.settle(1.0)
     await under_test.close()
 
 
