@@ -115,8 +115,9 @@ async def test_servers_set_aside_while_the_path_is_awaited_are_reported(monkeypa
     under_test = UnderTest(machine, (KIND, APACHE, PHP_FPM), ["http://web1/"])
 
     async def finish() -> None:
-        while not machine.aside:
+        for _ in range(100):
             await asyncio.sleep(0)
+        assert machine.aside
 
     monkeypatch.setattr(under_test.path, "finish", finish)
     under_test.look()
