@@ -56,9 +56,9 @@ jmeter: setup servers engines
 test-engines: jmeter ## tests that need JMeter, which Maven downloads
 	@scripts/test.sh engines $(PYTEST_ARGS)
 
-coverage: setup servers engines ## branch coverage of all processes, without tests marked `quiet` or `alone`; fails below 90 %
+coverage: setup servers ## branch coverage of all processes, by the unit tests and half of those with servers; fails below 90 %
 	@rm -rf $(dir $(COVERAGE_DATA)) && install -d -m 1777 $(dir $(COVERAGE_DATA))
-	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(COVERAGE_DATA) scripts/test.sh fast servers locust $(PYTEST_ARGS) || \
+	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(COVERAGE_DATA) scripts/test.sh fast covered $(PYTEST_ARGS) || \
 		echo "coverage: tests failed, which tracing can cause; make test decides"
 	@$(PYTHON_BIN)/coverage combine --quiet --data-file=$(COVERAGE_DATA)
 	@$(PYTHON_BIN)/coverage json --quiet --data-file=$(COVERAGE_DATA) -o build/coverage.json

@@ -4,6 +4,7 @@
 #   fast        tests/unit, tests/tui, with few made-up examples
 #   properties  those of them that make up examples, with the full number
 #   servers     tests/integration, side by side
+#   covered     those of them that reach the most code in the least time, for coverage
 #   locust      those of them that need Locust
 #   engines     tests/engines, a few at a time: they need JMeter, and are in no run of all groups
 #   quiet       those of them that need idle cores and leave them idle, a few at a time
@@ -12,7 +13,7 @@ set -u
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
 groups=()
-while [[ ${1:-} =~ ^(fast|properties|servers|locust|engines|quiet|alone)$ ]]; do
+while [[ ${1:-} =~ ^(fast|properties|servers|covered|locust|engines|quiet|alone)$ ]]; do
     groups+=("$1")
     shift
 done
@@ -31,6 +32,11 @@ chmod 755 "$TMPDIR"
 unset PYTHONDONTWRITEBYTECODE
 export TMPDIR PYTHONPYCACHEPREFIX=$PWD/build/cache/python HYPOTHESIS_STORAGE_DIRECTORY=$PWD/build/cache/hypothesis
 
+covered=(tune ssh_cli secrets collectors_layouts watch_tool_results completion engine_fake_jmeter doctor collectors_uwsgi
+    experiment load_scaling session_marks collectors_apache collectors_tested command_line_private exec collectors_redis
+    load_options load_restart ci_outputs session_housekeeping collectors_mysql baseline watch_command session_rights
+    servers_demo ssh_asks session_reports profile collectors_haproxy collectors_nginx load_open ssh_readings cli)
+covered=("${covered[@]/%/.py}")
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 if scripts/isolated_python -c '' 2>/dev/null; then
     isolated=yes
@@ -55,6 +61,7 @@ for group in "${groups[@]}"; do
         fast) run "$cores" --hypothesis-profile=few tests/unit tests/tui "$@" ;;
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
+        covered) run "$together" -m "not (locust or quiet or alone)" "${covered[@]/#/tests/integration/test_}" "$@" ;;
         locust) run "$((2 * few))" -m locust tests/integration "$@" ;;
         engines) run "$few" -m engines tests/engines "$@" ;;
         quiet) run "$few" -m quiet tests/integration "$@" ;;
