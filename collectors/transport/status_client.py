@@ -8,10 +8,12 @@ import asyncio
 import base64
 import functools
 import ipaddress
-import socket
+import os
+import re
 import ssl
-from contextlib import suppress
 from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from msgspec import Struct
 
 from collectors.errors import FetchError, SilentError
 from collectors.machine import Page, without_credentials
@@ -19,7 +21,9 @@ from collectors.parsing import LONGEST_TEXT, short
 from collectors.transport.exchange import LIMIT_BYTES, READ_BYTES, refused
 from loadtop import __version__
 
-_MOST_HEAD_BYTES = 1 << 16
+_MOST_BESIDES_BYTES = 1 << 16  # in a row that are not of the page: its header, trailers
+_NEXT_ADDRESS_S = 0.25  # after which a name's next address is tried as well (RFC 8305, Connection Attempt Delay)
+_ANY_BYTE = "surrogateescape"  # what is not UTF-8 on the command line
 _SAFE = "%:/?@!$&'()*+,;=~"  # what stays in a path and a query; the rest is quoted
 _PORTS = {"http": 80, "https": 443}
 _HEADERS = f"""\
@@ -41,10 +45,10 @@ class StatusClient:
 
     async def get(self, url: str, timeout_s: float) -> Page:
         """The page, whatever its status; redirects are not followed. Raises :class:`FetchError`."""
-        parts, port = _parts(url)
+        place = _place(url)
         try:
             async with asyncio.timeout(timeout_s):
-                response = await self._ask(parts, port)
+                response = await self._ask(place)
         except TimeoutError:
             raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except ssl.SSLCertVerificationError as error:
@@ -53,13 +57,13 @@ class StatusClient:
             raise _unreadable(f"{type(error).__name__}: {error}") from None
         except OSError as error:
             self._check_open()
-            raise refused(error) from None
+            raise refused(_of_all(error)) from None
         # The server's charset could be slow: punycode is quadratic.
         text = response.body[:LIMIT_BYTES].decode("utf-8", "replace")
         return Page(without_credentials(url), response.status, text)
 
     async def close(self) -> None:
-        """Give up what is on its way; later requests for pages raise :class:`FetchError`."""
+        """Abort the requests that are connected; later ones raise :class:`FetchError`."""
         self._closed = True
         for writer in self._open:
             writer.transport.abort()
@@ -68,30 +72,30 @@ class StatusClient:
         if self._closed:
             raise FetchError("the test has ended")
 
-    async def _ask(self, parts: SplitResult, port: int) -> "Response":
+    async def _ask(self, place: "_Place") -> "Response":
         self._check_open()
-        reader, writer = await self._connect(parts, port)
+        reader, writer = await self._connect(place)
         self._open.add(writer)
         try:
             self._check_open()
-            writer.write(_request(parts, port))
-            return await read_response(reader)
+            writer.write(place.request)
+            response = await read_response(reader)
+            self._check_open()  # what was cut off may look whole
+            return response
         finally:
             self._open.remove(writer)
             writer.transport.abort()
 
-    async def _connect(self, parts: SplitResult, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        host = parts.hostname or ""
-        context = _tls(checked=not is_loopback(parts.geturl())) if parts.scheme == "https" else None
-        name = host if context is not None else None
+    async def _connect(self, place: "_Place") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        context = name = None
+        if place.secure:
+            name = place.host.rstrip(".")
+            context = _unchecked() if is_loopback(place.host) else await asyncio.to_thread(_checked)
         if self._socket_path is not None:
             return await asyncio.open_unix_connection(self._socket_path, ssl=context, server_hostname=name)
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
-        for address in addresses[:-1]:
-            with suppress(OSError):
-                return await asyncio.open_connection(address, port, ssl=context, server_hostname=name)
-        return await asyncio.open_connection(addresses[-1], port, ssl=context, server_hostname=name)
+        return await asyncio.open_connection(
+            place.host, place.port, ssl=context, server_hostname=name, happy_eyeballs_delay=_NEXT_ADDRESS_S
+        )
 
 
 class Response:
@@ -106,8 +110,12 @@ class Response:
         self.has_head = self.complete = False
         self.ends_with_connection = True
 
-    def on_header(self, name: bytes, _: bytes) -> None:
-        if name.lower() in (b"content-length", b"transfer-encoding"):
+    def on_message_begin(self) -> None:
+        self.ends_with_connection = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name, value = name.lower(), value.lower().rstrip()
+        if name == b"content-length" or (name == b"transfer-encoding" and value.endswith(b"chunked")):
             self.ends_with_connection = False
 
     def on_headers_complete(self) -> None:
@@ -125,7 +133,7 @@ async def read_response(reader: asyncio.StreamReader) -> Response:
     """Read one response: to its end, or to the limit of its size. Raises :class:`FetchError`."""
     from httptools import HttpParserError, HttpParserUpgrade
 
-    response, received = Response(), 0
+    response, received, besides = Response(), 0, 0
     while not response.complete and len(response.body) < LIMIT_BYTES:
         data = await reader.read(READ_BYTES)
         received += len(data)
@@ -135,12 +143,14 @@ async def read_response(reader: asyncio.StreamReader) -> Response:
             if response.has_head and response.ends_with_connection:
                 return response
             raise _unreadable("the connection was closed before its end")
+        before = len(response.body)
         try:
             response.parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             if not response.complete:  # otherwise more came than the page
                 raise _unreadable(f"{type(error).__name__}: {error}") from None
-        if not response.has_head and received > _MOST_HEAD_BYTES:
+        besides = besides + len(data) if len(response.body) == before else 0
+        if besides > _MOST_BESIDES_BYTES:
             raise _unreadable("its header is too long")
     return response
 
@@ -149,43 +159,64 @@ def _unreadable(reason: str) -> FetchError:
     return FetchError("cannot read its response ({error})", error=short(reason, LONGEST_TEXT))
 
 
-def _parts(url: str) -> tuple[SplitResult, int]:
-    """The parts of a URL and its port. Raises :class:`FetchError`."""
+class _Place(Struct, frozen=True):
+    """Where a URL leads, and the request for its page."""
+
+    host: str
+    port: int
+    secure: bool
+    request: bytes
+
+
+def _place(url: str) -> _Place:
+    """Raises :class:`FetchError`."""
     try:
         parts = urlsplit(url)
-        port = parts.port or _PORTS[parts.scheme]
-        host = (parts.hostname or "").encode("idna")
+        usual = _PORTS[parts.scheme]
+        port = usual if parts.port is None else parts.port
+        host = (parts.hostname or "").encode("idna").decode()
+        request = _request(parts, f"[{host}]" if ":" in host else host, "" if port == usual else f":{port}")
     except (ValueError, KeyError):
         raise FetchError("not a URL") from None
-    if not host:
+    if not host or not port:
         raise FetchError("not a URL")
-    return parts, port
+    return _Place(host, port, parts.scheme == "https", request)
 
 
-def _request(parts: SplitResult, port: int) -> bytes:
-    host = (parts.hostname or "").encode("idna").decode()
-    host = f"[{host}]" if ":" in host else host
-    host = host if port == _PORTS[parts.scheme] else f"{host}:{port}"
-    target = quote(parts.path or "/", _SAFE) + (f"?{quote(parts.query, _SAFE)}" if parts.query else "")
-    lines = [f"GET {target} HTTP/1.1", f"Host: {host}", *_HEADERS.splitlines()]
+def _request(parts: SplitResult, host: str, port: str) -> bytes:
+    target = _quoted(parts.path or "/") + (f"?{_quoted(parts.query)}" if parts.query else "")
+    lines = [f"GET {target} HTTP/1.1", f"Host: {host}{port}", *_HEADERS.splitlines()]
     if parts.username is not None:
-        account = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        lines.append(f"Authorization: Basic {base64.b64encode(account.encode()).decode()}")
+        account = ":".join(unquote(word or "", errors=_ANY_BYTE) for word in (parts.username, parts.password))
+        lines.append(f"Authorization: Basic {base64.b64encode(account.encode(errors=_ANY_BYTE)).decode()}")
     return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
 
 
+def _quoted(text: str) -> str:
+    return quote(text, _SAFE, errors=_ANY_BYTE)
+
+
+def _of_all(error: OSError) -> OSError:
+    """The error of each address of a name, where it is the same. asyncio lists them in a text."""
+    numbers = set(map(int, re.findall(r"\[Errno (\d+)\]", str(error)))) if error.errno is None else set[int]()
+    return OSError(*numbers, os.strerror(min(numbers))) if len(numbers) == 1 else error
+
+
 @functools.cache
-def _tls(*, checked: bool) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if not checked:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+def _checked() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+@functools.cache
+def _unchecked() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     return context
 
 
-def is_loopback(url: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
-        host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False

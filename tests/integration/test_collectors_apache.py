@@ -262,15 +262,41 @@ async def test_answers_that_are_none(client: StatusClient, answer: bytes) -> Non
 
 async def test_interim_responses_come_before_it(client: StatusClient) -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
-    async with raw_server(interim + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npagemore than that") as url:
-        page = await client.get(url, 5.0)
-        assert (page.status, page.text) == (200, "page")
+    for rest in (b"Content-Length: 4\r\n\r\npagemore than that", b"Transfer-Encoding: gzip\r\n\r\npage", b"\r\npage"):
+        async with raw_server(interim + b"HTTP/1.1 200 OK\r\n" + rest) as url:
+            page = await client.get(url, 5.0)
+            assert (page.status, page.text) == (200, "page")
 
 
-async def test_a_name_is_tried_with_all_its_addresses(client: StatusClient) -> None:
-    """``localhost`` is first ::1, where nothing listens."""
+@pytest.fixture
+async def silent() -> AsyncIterator[tuple[str, int]]:
+    """An address that leaves connections unanswered, as behind a firewall: its accept queue is full."""
+    with contextlib.ExitStack() as opened:
+        listener = opened.enter_context(socket.create_server(("127.0.0.3", 0), backlog=0))
+        for _ in range(3):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield listener.getsockname()
+
+
+async def test_a_name_is_tried_with_all_its_addresses(
+    client: StatusClient, silent: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses: list[tuple[str, int]] = []
+
+    async def resolve(*_: object, **__: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address) for address in addresses]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
     async with raw_server(b"HTTP/1.1 200 OK\r\n\r\npage") as url:
-        assert (await client.get(url.replace("127.0.0.1", "localhost"), 5.0)).text == "page"
+        port = int(url.split(":")[2].split("/")[0])
+        for other in (("127.0.0.2", port), silent):  # nothing listens at the first
+            addresses[:] = [other, ("127.0.0.1", port)]
+            assert (await client.get(f"http://web1.test:{port}/", 5.0)).text == "page"
+    addresses[:] = [("127.0.0.1", port), ("127.0.0.2", port)]
+    with pytest.raises(FetchError, match="connection refused"):
+        await client.get(f"http://web1.test:{port}/", 5.0)
 
 
 async def test_a_request_that_runs_at_the_end_is_given_up(client: StatusClient) -> None:
@@ -312,6 +338,9 @@ async def test_passwords_in_a_url_are_sent_and_not_shown(client: StatusClient) -
     async with server:
         port = server.sockets[0].getsockname()[1]
         page = await client.get(f"http://user:secret@127.0.0.1:{port}/s é/%41?auto=ü#x", 5.0)
+        await client.get(f"http://user:s\udce9cret@127.0.0.1:{port}/\udcff", 5.0)
+    assert seen[1].startswith(b"GET /%FF HTTP/1.1\r\n")
+    assert b"Authorization: Basic dXNlcjpz6WNyZXQ=" in seen[1]
     assert seen[0].startswith(b"GET /s%20%C3%A9/%41?auto=%C3%BC HTTP/1.1\r\n")
     assert b"Authorization: Basic dXNlcjpzZWNyZXQ=" in seen[0]
     assert b"Connection: close" in seen[0]
@@ -320,7 +349,14 @@ async def test_passwords_in_a_url_are_sent_and_not_shown(client: StatusClient) -
 
 
 async def test_this_is_not_a_url(client: StatusClient) -> None:
-    for url in ("http://", "nonsense", "http://[::1/"):
+    for url in (
+        "http://",
+        "nonsense",
+        "http://[::1/",
+        "http://127.0.0.1:0/",
+        "http://127.0.0.1:99999/",
+        "http://a..b/",
+    ):
         with pytest.raises(FetchError):
             await client.get(url, 1.0)
 

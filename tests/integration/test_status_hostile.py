@@ -41,6 +41,12 @@ async def endless_line(writer: asyncio.StreamWriter) -> None:
         await send(writer, b"x" * 65536)
 
 
+async def endless_trailer(writer: asyncio.StreamWriter) -> None:
+    await send(writer, HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX: ")
+    while True:
+        await send(writer, b"x" * 65536)
+
+
 async def by_the_byte(writer: asyncio.StreamWriter) -> None:
     await send(writer, HEAD + b"\r\n")
     while True:
@@ -77,7 +83,7 @@ async def serving(answer: Answer) -> AsyncGenerator[tuple[int, list[bytes]]]:
         await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
-@pytest.mark.parametrize("answer", [endless_body, endless_header, endless_line, by_the_byte, packed])
+@pytest.mark.parametrize("answer", [endless_body, endless_header, endless_line, endless_trailer, by_the_byte, packed])
 async def test_a_hostile_page(answer: Answer) -> None:
     client = StatusClient()
     process = psutil.Process()
