@@ -84,7 +84,7 @@ class EngineProcess:
         self.missing = ""  # the program that is not installed there
         self.directory: Path | None = None  # where it runs, for its user alone
         self.tool_ended = False  # whether the tool has ended, though cleaning up may still take a while
-        self._parent: Path | None = None  # of the directory here, which its guard removes if the script is killed
+        self._own: Path | None = None  # its directory here, which its guard removes if the script is killed
         self._arguments = arguments
         self._on_data = on_data
         self._term_s = term_s
@@ -137,11 +137,11 @@ class EngineProcess:
             command = [*SSH, *forward, "--", self.machine.place, shlex.join(command)]
         else:
             with suppress(OSError):  # the script, which cannot make a directory either, says why
-                self._parent = Path(tempfile.mkdtemp(prefix="loadtop."))
-                environment = os.environ | {"LOADTOP_PARENT": str(self._parent)}
+                self._own = Path(tempfile.mkdtemp(prefix="loadtop."))
+                environment = os.environ | {"LOADTOP_DIRECTORY": str(self._own)}
         (stdin, commands), (output, stdout), (errors, stderr) = os.pipe(), os.pipe(), os.pipe()
         await self._process.start(
-            command, (stdin, stdout, stderr), environment=environment, term_s=self._term_s, remove=self._parent
+            command, (stdin, stdout, stderr), environment=environment, term_s=self._term_s, remove=self._own
         )
         self._tasks.append(background(self._read(errors, output), f"output of {self.engine}"))
         loop = asyncio.get_running_loop()
@@ -175,8 +175,8 @@ class EngineProcess:
                     await self._ended.wait()
         await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._parent is not None:  # still there if its guard was killed
-            await asyncio.to_thread(shutil.rmtree, self._parent, ignore_errors=True)
+        if self._own is not None:  # still there if its guard was killed
+            await asyncio.to_thread(shutil.rmtree, self._own, ignore_errors=True)
 
     def take_line(self, line: str) -> None:
         """Take a line of standard error: of ssh, of the script or of the tool."""

@@ -1,4 +1,4 @@
-# Runs one process of another engine in a directory of its own, until standard input ends or is silent for 15 s. The tool
+# Runs one process of another engine in a directory of its own (LOADTOP_DIRECTORY, or a new one), until standard input ends or is silent for 15 s. The tool
 # is stopped while standard input is silent for 2 s.
 # The text before this one defines functions: need checks what must be installed, tool runs the engine, clean_up ends what it
 # started elsewhere, quit (optional) asks it to end. need and tool get the arguments.
@@ -11,7 +11,8 @@ PATH="$PATH:$HOME/.local/bin:/usr/local/bin"
 need "$@" || exit 127
 command -v base64 >/dev/null 2>&1 || { echo "loadtop:missing base64"; exit 127; }
 main=$$
-d=$(mktemp -d "${LOADTOP_PARENT:-${TMPDIR:-/tmp}}/loadtop.XXXXXXXX") || exit 73
+d=${LOADTOP_DIRECTORY:-$(mktemp -d "${TMPDIR:-/tmp}/loadtop.XXXXXXXX")} || exit 73
+unset LOADTOP_DIRECTORY
 end() {
     trap '' EXIT TERM HUP INT PIPE
     clean_up
