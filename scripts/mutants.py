@@ -142,6 +142,7 @@ class Session(Chosen):
             self.failed.append(report.nodeid)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        gc.unfreeze()  # what tests/conftest.py froze is searched below
         self._items = {item.nodeid: item for item in session.items}
         forget = _forgetting({mutant.module for mutant in self._mutants})
         self._learn({str(mutant.path.resolve()) for mutant in self._mutants}, forget)

@@ -95,6 +95,8 @@ class _Finder:
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
                 continue
+            if name == "keywords" and isinstance(node, ast.ClassDef):  # frozen=True
+                continue
             called = deferred or (name == "body" and isinstance(node, _CALLED))
             children: list[tuple[int | None, object]] = [(None, value)]
             if isinstance(value, list):
