@@ -24,7 +24,7 @@ check-fast: setup ## before each commit: lint, types, unit and cockpit tests; 1 
 test: check-fast servers ## the same and tests with real servers, 5 minutes (PYTEST_ARGS="-k word")
 	@scripts/test.sh servers quiet alone $(PYTEST_ARGS)
 
-test-all: test test-rest ## the same and everything else in CI, 25 minutes
+test-all: test test-rest ## the same and most other checks of CI, 25 minutes
 
 test-rest: pyright test-properties test-packaging test-locust lab-short test-engines fuzz
 

@@ -79,7 +79,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         answer = await self.machine.ask(address, b"show stat\n", timeout_s)
         text = answer.decode("utf-8", "replace")
         if "permission denied" in text[:200].lower():
-            raise FetchError("the level of HAProxy's stats socket does not permit `show stat`: raise it in haproxy.cfg")
+            raise FetchError("HAProxy's stats socket refuses `show stat`: check its `stats socket` line in haproxy.cfg")
         return Page(url, 200, text)
 
     def records(self, page: Page, at: float) -> Sequence[HaproxyProxy]:

@@ -107,7 +107,7 @@ def collect_pressure(reading: Reading) -> Pressure:
         if reason == UNSUPPORTED:
             raise AbsentError(
                 "PSI is disabled in this kernel: boot with psi=1",
-                fix=Message('GRUB_CMDLINE_LINUX="psi=1"   (in /etc/default/grub; then update-grub and reboot)'),
+                fix=Message("add psi=1 to GRUB_CMDLINE_LINUX in /etc/default/grub, then run update-grub and reboot"),
             )
         raise AbsentError(Missing(reason).message)
     return parse_pressure(*texts)

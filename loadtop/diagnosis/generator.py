@@ -183,17 +183,20 @@ def _assess_ports(measured: Measured) -> Assessment | None:
 
 
 def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
-    cause = "The generator is out of local ports: each closed connection holds one for a minute (TIME_WAIT)."
-    ports = generator.ports_limit or 0
-    if ports:
-        cause = (
-            "The generator is out of local ports: each closed connection holds one for a minute (TIME_WAIT), so "
-            "{ports} ports allow about {rate} new connections/s."
-        )
-    fix = "Use more local IP addresses or machines, or widen net.ipv4.ip_local_port_range."
+    fix = "Use more machines, run several tests with different -B, or widen net.ipv4.ip_local_port_range."
     if load.keepalive is False:
-        fix = "Use -k, more local IP addresses or more machines, or widen net.ipv4.ip_local_port_range."
-    return sentences(Message(fix), Message(cause, ports=ports, rate=ports // 60))
+        fix = "Use -k or more machines, run several tests with different -B, or widen net.ipv4.ip_local_port_range."
+    cause = Message(
+        "The generator is out of local ports: each open connection holds one, and so does each that loadtop closed in "
+        "the last minute (TIME_WAIT)."
+    )
+    ports = generator.ports_limit
+    if not ports:
+        return sentences(Message(fix), cause)
+    most = Message(
+        "{ports} ports allow about {rate} new connections/s if loadtop closes them.", ports=ports, rate=ports // 60
+    )
+    return sentences(Message(fix), cause, most)
 
 
 CLIENT_PORTS = Verdict(
@@ -234,7 +237,7 @@ def _assess_files(measured: Measured) -> Assessment | None:
         over=short or used_up,
         held=short or used_up,
         evidence=(
-            Row("generator.connections", asked, room, "conn", f"limit of files less {RESERVED_FILES} in use"),
+            Row("generator.connections", asked, room, "conn", f"open-file limit minus {RESERVED_FILES} in use"),
             Row("generator.files", generator.files_used, limit, "files", "ulimit -n"),
         ),
         advice=lambda: _files_advice(limit, room, wanted, workers),

@@ -135,9 +135,9 @@ def _queue_advice(measured: Measured, own: Listener | None) -> Message:
             "whose connection is dropped retry after 1 s."
         )
     asked = None if measured.load is None else measured.load.concurrency
-    more = "Raise ListenBacklog and net.core.somaxconn, or add workers."
+    more = "Raise the server's backlog (Apache: ListenBacklog) and net.core.somaxconn, or add workers."
     if asked is not None:
-        more = "Raise ListenBacklog and net.core.somaxconn to {wanted}, or add workers."
+        more = "Raise the server's backlog (Apache: ListenBacklog) and net.core.somaxconn to {wanted}, or add workers."
     wanted = max(DEFAULT_BACKLOG, 2 * (asked or 0))
     return sentences(Message(more, wanted=wanted), Message(refused, port=port, backlog=backlog))
 

@@ -69,7 +69,11 @@ def tls_context(plan: Plan) -> ssl.SSLContext:
 
 def _load_certificate(context: ssl.SSLContext, file: str) -> None:
     def password() -> str:
-        raise PlanError("The key in -E {file} has a password. Remove it first (openssl pkey -in {file}).", file=file)
+        raise PlanError(
+            "The key in -E {file} has a password. Write the key without it to a new file (openssl pkey -in {file}), "
+            "and append the certificate.",
+            file=file,
+        )
 
     try:
         context.load_cert_chain(Path(file), password=password)

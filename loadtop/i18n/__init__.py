@@ -46,7 +46,7 @@ _Translate: TypeAlias = Callable[[str, str, int], str]
 _Escape: TypeAlias = Callable[[str], str]
 Translatable: TypeAlias = str
 """A text that :func:`tr` is given later. The catalogue takes the literals of variables, tables and fields of this type:
-``TITLES: dict[str, Translatable] = {...}``, ``label: Translatable`` in a dataclass."""
+``TITLES: dict[str, Translatable] = {...}``, ``label: Translatable`` in a class."""
 Parameter: TypeAlias = "str | int | float | Message | tuple[Message, ...] | None"
 
 

@@ -24,7 +24,7 @@ _REFUSALS = {
     "Connection refused": FetchError("connection refused: nothing is listening there"),
     "administratively prohibited": FetchError(
         "its sshd does not forward connections: set AllowTcpForwarding yes in its sshd_config",
-        fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh)"),
+        fix=Message("AllowTcpForwarding yes   (in its /etc/ssh/sshd_config; then systemctl reload ssh, or sshd)"),
     ),
     "Name or service not known": FetchError("that host cannot resolve the name"),
     "name resolution": FetchError("that host cannot resolve the name"),

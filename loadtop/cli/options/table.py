@@ -217,7 +217,7 @@ class Options:
         refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
-        "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias of your ssh configuration), "
+        "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias from your ssh configuration), "
         "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
