@@ -198,7 +198,7 @@ def _quoted(text: str) -> str:
 
 def _of_all(error: OSError) -> OSError:
     """The error of each address of a name, where it is the same. asyncio lists them in a text."""
-    numbers = set(map(int, re.findall(r"\[Errno (\d+)\]", str(error)))) if error.errno is None else set[int]()
+    numbers = set(map(int, re.findall(r"\[Errno (\d{1,5})\]", str(error)))) if error.errno is None else set[int]()
     return OSError(*numbers, os.strerror(min(numbers))) if len(numbers) == 1 else error
 
 
