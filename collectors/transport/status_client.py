@@ -8,9 +8,10 @@ import asyncio
 import base64
 import functools
 import ipaddress
-import os
-import re
+import socket
 import ssl
+from contextlib import suppress
+from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from collectors.transport.exchange import LIMIT_BYTES, READ_BYTES, refused
 from loadtop import __version__
 
 _MOST_BESIDES_BYTES = 1 << 16  # in a row that are not of the page: its header, trailers
-_NEXT_ADDRESS_S = 0.25  # after which a name's next address is tried as well (RFC 8305, Connection Attempt Delay)
+_NUMERIC = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 _ANY_BYTE = "surrogateescape"  # what is not UTF-8 on the command line
 _SAFE = "%:/?@!$&'()*+,;=~"  # what stays in a path and a query; the rest is quoted
 _PORTS = {"http": 80, "https": 443}
@@ -41,6 +42,7 @@ class StatusClient:
     def __init__(self, socket_path: str | None = None) -> None:
         self._socket_path = socket_path
         self._open: set[asyncio.StreamWriter] = set()
+        self._reached: dict[str, str] = {}  # the address of each name that was reached last
         self._closed = False
 
     async def get(self, url: str, timeout_s: float) -> Page:
@@ -48,7 +50,7 @@ class StatusClient:
         place = _place(url)
         try:
             async with asyncio.timeout(timeout_s):
-                response = await self._ask(place)
+                response = await self._ask(place, timeout_s)
         except TimeoutError:
             raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except ssl.SSLCertVerificationError as error:
@@ -57,7 +59,7 @@ class StatusClient:
             raise _unreadable(f"{type(error).__name__}: {error}") from None
         except OSError as error:
             self._check_open()
-            raise refused(_of_all(error)) from None
+            raise refused(error) from None
         # The server's charset could be slow: punycode is quadratic.
         text = response.body[:LIMIT_BYTES].decode("utf-8", "replace")
         return Page(without_credentials(url), response.status, text)
@@ -72,9 +74,9 @@ class StatusClient:
         if self._closed:
             raise FetchError("the test has ended")
 
-    async def _ask(self, place: "_Place") -> "Response":
+    async def _ask(self, place: "_Place", timeout_s: float) -> "Response":
         self._check_open()
-        reader, writer = await self._connect(place)
+        reader, writer = await self._connect(place, timeout_s)
         self._open.add(writer)
         try:
             self._check_open()
@@ -86,16 +88,31 @@ class StatusClient:
             self._open.remove(writer)
             writer.transport.abort()
 
-    async def _connect(self, place: "_Place") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        context = name = None
+    async def _connect(self, place: "_Place", timeout_s: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        tls: dict[str, Any] = {}
         if place.secure:
-            name = place.host.rstrip(".")
             context = _unchecked() if is_loopback(place.host) else await asyncio.to_thread(_checked)
+            tls = {"ssl": context, "server_hostname": place.host.rstrip(".")}
         if self._socket_path is not None:
-            return await asyncio.open_unix_connection(self._socket_path, ssl=context, server_hostname=name)
-        return await asyncio.open_connection(
-            place.host, place.port, ssl=context, server_hostname=name, happy_eyeballs_delay=_NEXT_ADDRESS_S
-        )
+            return await asyncio.open_unix_connection(self._socket_path, **tls)
+        *others, last = sorted(await _addresses(place), key=lambda address: address != self._reached.get(place.host))
+        for address in others:  # one of them may be behind a firewall that answers nothing
+            with suppress(OSError):
+                async with asyncio.timeout(timeout_s / (len(others) + 1)):
+                    opened = await asyncio.open_connection(address, place.port, **tls)
+                self._reached[place.host] = address
+                return opened
+        opened = await asyncio.open_connection(last, place.port, **tls)
+        self._reached[place.host] = last
+        return opened
+
+
+async def _addresses(place: "_Place") -> list[str]:
+    with suppress(ValueError):
+        ipaddress.ip_address(place.host)
+        return [place.host]
+    found = await asyncio.get_running_loop().getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(socket.getnameinfo(each[-1], _NUMERIC)[0] for each in found))  # with the interface
 
 
 class Response:
@@ -194,12 +211,6 @@ def _request(parts: SplitResult, host: str, port: str) -> bytes:
 
 def _quoted(text: str) -> str:
     return quote(text, _SAFE, errors=_ANY_BYTE)
-
-
-def _of_all(error: OSError) -> OSError:
-    """The error of each address of a name, where it is the same. asyncio lists them in a text."""
-    numbers = set(map(int, re.findall(r"\[Errno (\d{1,5})\]", str(error)))) if error.errno is None else set[int]()
-    return OSError(*numbers, os.strerror(min(numbers))) if len(numbers) == 1 else error
 
 
 @functools.cache

@@ -291,9 +291,12 @@ async def test_a_name_is_tried_with_all_its_addresses(
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
     async with raw_server(b"HTTP/1.1 200 OK\r\n\r\npage") as url:
         port = int(url.split(":")[2].split("/")[0])
-        for other in (("127.0.0.2", port), silent):  # nothing listens at the first
+        for name, other in (("refuses", ("127.0.0.2", port)), ("silent", silent)):
             addresses[:] = [other, ("127.0.0.1", port)]
-            assert (await client.get(f"http://web1.test:{port}/", 5.0)).text == "page"
+            assert (await client.get(f"http://{name}.test:{port}/", 2.0)).text == "page"
+        began = time.monotonic()
+        assert (await client.get(f"http://silent.test:{port}/", 60.0)).text == "page"
+        assert time.monotonic() - began < 15, "it tried the silent one first again"
     addresses[:] = [("127.0.0.1", port), ("127.0.0.2", port)]
     with pytest.raises(FetchError, match="connection refused"):
         await client.get(f"http://web1.test:{port}/", 5.0)

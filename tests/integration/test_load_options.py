@@ -262,7 +262,7 @@ def test_a_key_with_a_password_does_not_prompt(tmp_path: Path) -> None:
     locked = [openssl, "pkey", "-in", str(certificate), "-aes256", "-passout", "pass:hidden", "-out", str(key)]
     subprocess.run(locked, check=True, capture_output=True)
     certificate.write_text(key.read_text() + (tmp_path / "only.crt").read_text())
-    with pytest.raises(PlanError, match=r"Remove it first"):
+    with pytest.raises(PlanError, match=r"Write the key without it"):
         tls_context(
             plan("https://127.0.0.1:1/", requests=1, concurrency=1, tls=TlsOptions(certificate=str(certificate)))
         )
