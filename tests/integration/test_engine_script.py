@@ -35,10 +35,10 @@ class Tool(EngineProcess):
 
 async def main():
     tool = Tool(LOCAL, (sys.argv[2],))
-    await tool.start({"settings": "text"})
+    await tool.start({})
     while tool.directory is None:
         await asyncio.sleep(0.01)
-    print(tool.pid, tool.directory / "settings", flush=True)
+    print(tool.pid, flush=True)
     await tool.wait()
 
 asyncio.run(main())
@@ -121,9 +121,9 @@ def test_nothing_stays_when_the_script_is_killed_together_with_us(
     command = [sys.executable, "-c", RUN, str(tmp_path / "tool.sh"), str(tmp_path / "ticks")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
-        script, settings = run.stdout.readline().split()
-        assert wait_until(Path(settings).exists)
+        script = int(run.stdout.readline())
+        assert files_left()
         run.kill()
-        os.kill(int(script), signal.SIGKILL)
+        os.kill(script, signal.SIGKILL)
     assert wait_until(lambda: not marked(mark))
     assert wait_until(lambda: not files_left())

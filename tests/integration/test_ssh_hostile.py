@@ -24,7 +24,6 @@ from tests.servers.program import find_program
 from tests.servers.sshd import Sshd, SshdFactory
 
 REQUEST = Request((Wanted("/proc/loadavg"),), processes=True)
-TIMEOUT = "apt-get install coreutils"
 
 
 class Marked(Struct, frozen=True):
