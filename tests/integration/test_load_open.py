@@ -73,7 +73,7 @@ async def test_requests_to_a_full_server_are_late_and_finally_unsent() -> None:
     assert generator is not None
     assert run.last.requests == run.total.count == len(server.heads)
     elapsed_s = run.last.elapsed_s or 0.0
-    assert run.requests + (generator.unsent or 0) == pytest.approx(200 * elapsed_s, abs=3)
+    assert 198 <= run.requests + (generator.unsent or 0) <= 200 * elapsed_s + 3
     assert run.total.sum_us / 1e6 == pytest.approx(2 * elapsed_s, rel=0.1), "both are always in use"
     assert (generator.late or 0) >= (generator.unsent or 0) >= 156
     assert percentile(run.total, 50) >= 50_000

@@ -63,7 +63,7 @@ def plan(url: str, *steps: Step, **settings: Any) -> Plan:
 @pytest.mark.servers
 @pytest.mark.parametrize("keepalive", [True, False])
 async def test_requests_are_neither_lost_nor_made_twice(apache: ApacheFactory, keepalive: bool) -> None:
-    server = apache(mpm="prefork", php="mod", workers=24, pages={"a.php": "<?php usleep(10000); echo 'x';"})
+    server = apache(mpm="prefork", php="mod", workers=24, pages={"a.php": "<?php usleep(20000); echo 'x';"})
     step = Step(concurrency=16, requests=3003)
     samples, workers = await grow(plan(f"{server.url}a.php", step, keepalive=keepalive))
     run = gather(samples)
