@@ -1,5 +1,5 @@
-# Runs one process of another engine in a directory of its own (LOADTOP_DIRECTORY, or a new one), until standard input ends or is silent for 15 s. The tool
-# is stopped while standard input is silent for 2 s.
+# Runs one process of another engine in a directory of its own (LOADTOP_DIRECTORY, or a new one), until standard input ends
+# or is silent for 15 s. The tool is stopped while standard input is silent for 2 s.
 # The text before this one defines functions: need checks what must be installed, tool runs the engine, clean_up ends what it
 # started elsewhere, quit (optional) asks it to end. need and tool get the arguments.
 # Input: lines with the name and the base64 text of a file, a line with a dot and a port, then heartbeats: "stop" asks the tool
