@@ -45,14 +45,15 @@ class JmeterLoad(EngineLoad):
         """Return the results so far; response times are those of the interval, to the millisecond."""
         results, steps = self._results, self._plan.steps
         known: dict[str, Any] = {}
-        if self._state is not LoadState.STARTING or results.requests:
+        started = self._state is not LoadState.STARTING
+        if started or results.requests:
             known = {
                 "requests": results.requests,
                 "failures": results.failures,
                 "non_2xx": results.non_2xx,
                 "received_bytes": results.received_bytes,
                 "sent_bytes": results.sent_bytes,
-                "latencies": results.latencies(),
+                "latencies": results.latencies() if started else None,  # those of the first machines come later
                 "noted": results.noted(),
             }
         return self._sample(
