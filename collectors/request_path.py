@@ -24,8 +24,8 @@ from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
 SOON_S, AGAIN_S = 0.5, 30.0  # between looks, while the tested port has no connections or more is found, and then
-LONG_S = 1.0  # a look that takes as long is expensive there, and not repeated soon
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
+LONG_S = 1.0  # a look that takes as long is expensive there: after the least number of looks it is not repeated soon
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
 MOST_MEMBERS = 16  # processes of the path that are looked at again, the newest ones: parents hold no connections
@@ -100,7 +100,8 @@ class RequestPath:
         places = self._follow(listening, {**asked, **await self._asked_now()}, own)
         self._looks += 1
         told_all = self._looks >= LEAST_LOOKS and places <= self._places
-        self._settled = told_all or self._looks >= MOST_LOOKS or time.monotonic() - began > LONG_S
+        most = LEAST_LOOKS if time.monotonic() - began > LONG_S else MOST_LOOKS
+        self._settled = told_all or self._looks >= most
         if self._looks < MOST_LOOKS:
             self._places |= places
         await self._looked()

@@ -109,5 +109,5 @@ async def test_a_service_at_a_unix_socket_is_found(
     far: LinuxMachine, nginx: NginxFactory, service: ServiceFactory, servers: contextlib.ExitStack
 ) -> None:
     place = servers.enter_context(server_directory()) / "service.sock"
-    behind = service(UNIX, place)
+    behind = service(UNIX, place, 1000, 0.5)  # longer than one look takes, also on a busy machine
     assert await services_of(far, nginx(proxy_pass=f"http://unix:{place}:")) == {behind.pid}

@@ -124,7 +124,7 @@ UNIX = """
             while self.rfile.readline().strip():
                 pass
             with places:
-                time.sleep(0.05)
+                time.sleep(float((sys.argv[4:] or [0.05])[0]))
             self.wfile.write(b"HTTP/1.0 200 OK\\r\\nContent-Length: 3\\r\\n\\r\\nok\\n")
 
     socketserver.TCPServer.allow_reuse_address = True
@@ -134,7 +134,7 @@ UNIX = """
     threading.Thread(target=server.serve_forever, daemon=True).start()
     socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
-"""Answers in 50 ms at a unix socket too, its second argument; in so many places, its third one."""
+"""Answers in 50 ms, or its fourth argument in s, at a unix socket too, its second one; in so many places, its third."""
 
 RESETTING = """
     import random, socketserver, struct, sys, socket
