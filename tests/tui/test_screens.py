@@ -104,6 +104,7 @@ def test_the_screen_is_whole(
 @example("headroom", (115, 30), "", False, "en", "unicode")
 @example("paused", (60, 20), "", False, "en", "unicode")
 @example("servers", (60, 20), "haproxy", False, "en", "no colours")
+@example("pools", (60, 20), "uwsgi", False, "en", "no colours")
 @example("databases-full", (60, 20), "mysql", False, "en", "unicode")
 @example("databases-full", (60, 20), "postgresql", False, "ja", "unicode")
 @settings(max_examples=settings().max_examples * 6 // 10)

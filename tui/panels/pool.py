@@ -7,7 +7,7 @@ from loadtop.i18n import pad
 from loadtop.rates.records import ServerRates
 from loadtop.servers.worker_processes import WorkerProcesses
 from tui.drawing.graph import gauge
-from tui.drawing.line import Line, Role, Span, clip, line, safe
+from tui.drawing.line import Line, Role, Span, clip, clip_middle, line, safe, width
 from tui.drawing.numbers import count, per_second
 from tui.panels.server import R, ServerPanel, fullness, is_full
 from tui.state.view import View
@@ -34,6 +34,10 @@ class PoolPanel(ServerPanel[R]):
     def figures(self, rates: ServerRates[R]) -> PoolFigures:
         raise NotImplementedError
 
+    def short(self, name: str, cells: int) -> str:
+        """A name in at most ``cells`` cells."""
+        return clip(name, cells, self.glyphs.ellipsis)
+
     def records(self, view: View) -> Sequence[ServerRates[R]]:
         def order(rates: ServerRates[R]) -> tuple[float, float, str]:
             pool = self.figures(rates)
@@ -53,7 +57,7 @@ class PoolPanel(ServerPanel[R]):
 
     def _row(self, pool: PoolFigures, room: int, cells: int) -> Line:
         spans = [
-            Span(pad(clip(safe(pool.name), room, self.glyphs.ellipsis), room)),
+            Span(pad(self.short(safe(pool.name), room), room)),
             Span(count(pool.active, 5), Role.BAD if is_full(pool.full) else Role.VALUE),
             Span(count(pool.most, 5)),
             Span(count(pool.queue, 6), Role.BAD if pool.queue else Role.VALUE),
@@ -68,8 +72,14 @@ W = TypeVar("W", bound=WorkerProcesses)
 
 
 class WorkerPanel(PoolPanel[W]):
-    """A panel for one kind of server with pools of worker processes."""
+    """A panel for one kind of server with pools of worker processes, which are named after their addresses."""
 
     def figures(self, rates: ServerRates[W]) -> PoolFigures:
         pool, served = rates.reading, rates.per_second.get("requests")
         return PoolFigures(pool.address, pool.active, pool.slots, pool.queued, pool.full, served)
+
+    def short(self, name: str, cells: int) -> str:
+        port = name.rpartition(":")[2]
+        if width(name) > cells and port.isdecimal():
+            name = f"{self.glyphs.ellipsis}:{port}"
+        return clip_middle(name, cells, self.glyphs.ellipsis)
