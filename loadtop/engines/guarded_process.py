@@ -107,8 +107,12 @@ class GuardedProcess:
         write_input(self._guard, line.encode() + b"\n")
 
     async def _listen(self, guard: Process) -> None:
+        group: int | None = None
         while guard.stdout is not None and (line := await guard.stdout.readline()):
             event = json.loads(line)
+            if "group" in event:
+                group = event["group"]
+                continue
             self.pid = event.get("pid", self.pid)
             self.exit_code = event.get("exit", self.exit_code)
             if "problem" in event:
@@ -118,8 +122,8 @@ class GuardedProcess:
                 self._ended.set()
         if not self.ended:
             self.problem = self.problem or Message("its supervisor process ended unexpectedly")
-            if self.pid is not None:
+            if group is not None:
                 with contextlib.suppress(OSError):
-                    os.killpg(self.pid, signal.SIGKILL)
+                    os.killpg(group, signal.SIGKILL)
         self._started.set()
         self._ended.set()

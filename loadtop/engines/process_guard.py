@@ -7,7 +7,7 @@ standard input, output and error), ``terminal`` (whether they are a terminal tha
 stay).
 Later lines are signal numbers for the command and its descendants; empty ones are heartbeats. Without any line for
 ``silence_s`` seconds, loadtop is suspended or hangs: the command is stopped until the next line.
-Events are written as lines of JSON: ``pid``, then ``exit``; or ``problem``.
+Events are written as lines of JSON: ``group`` (before the command begins), ``pid``, then ``exit``; or ``problem``.
 
 The end of standard input means that loadtop is gone, for any reason. All descendants are then ended, even those that
 left the command's process group: on Linux the guard adopts them, elsewhere it finds them by their group.
@@ -86,8 +86,10 @@ class Guard:
         if not self._request["leaves"]:
             _prctl(PR_SET_CHILD_SUBREAPER, 1)
         files: list[int] = self._request["files"]
+        events = os.dup(1)
 
         def prepare() -> None:
+            _report({"group": os.getpid()}, events)
             _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # if the guard is killed by force, the command ends with it
             if self._request["terminal"]:
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -107,7 +109,7 @@ class Guard:
             _report({"problem": error.strerror or str(error)})
             return False
         finally:
-            for number in set(files) - {0, 1, 2}:
+            for number in {events, *files} - {0, 1, 2}:
                 os.close(number)
         self._child = child.pid
         child.returncode = 0  # it is reaped below, with all adopted processes
@@ -180,9 +182,9 @@ def _descendants(outside: int) -> list[int]:
     return [pid for pid, (_, group) in parents.items() if pid in found and pid != os.getpid() and group != outside]
 
 
-def _report(event: dict[str, Any]) -> None:
+def _report(event: dict[str, Any], events: int = 1) -> None:
     with suppress(OSError):
-        os.write(1, json.dumps(event).encode() + b"\n")
+        os.write(events, json.dumps(event).encode() + b"\n")
 
 
 if __name__ == "__main__":
