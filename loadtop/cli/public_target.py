@@ -35,7 +35,7 @@ def confirm_public_targets(loads: Iterable[Options], *, yes: bool) -> int | None
     connections = max(most_connections(options) for options, _ in public)
     large = connections > MANY_CONNECTIONS or any(options.command == "tune" for options, _ in public)
     if large and sys.stdin.isatty() and sys.stderr.isatty():
-        question = tr("Load it with up to {connections} connections? [y/N]", connections=connections)
+        question = tr("Test with up to {connections} connections? [y/N]", connections=connections)
         print(question, end=" ", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise DeclinedError(tr("not started: no request was sent"))

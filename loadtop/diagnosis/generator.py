@@ -121,7 +121,7 @@ def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:
         held=busy > MACHINE_CLEAR_PCT and has_effect,
         evidence=(Row("cpu.busy_pct", busy, MACHINE_PCT, "%", "k6's manual: leave 20 % idle"),),
         advice=Message(
-            "Generate the load on another machine, or on more machines: the CPU of {host} is nearly full.",
+            "Generate the load on another machine, or on more machines: {host} has almost no idle CPU left.",
             host=host.name,
         ),
         confidence=agreement(),

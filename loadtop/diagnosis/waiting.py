@@ -84,7 +84,7 @@ class Waiting:
         ]
         if flat is not None:
             here, fewer, best = flat
-            evidence.append(Row("load.rps", here, GAIN * best, "/s", f"loadtop: no growth over c={fewer}", below=True))
+            evidence.append(Row("load.rps", here, GAIN * best, "/s", f"loadtop: no growth from c={fewer}", below=True))
         return Assessment(
             over=free and has_effect and (most or every or stuck),
             held=has_effect and (every or stuck or (share > WAITING_CLEAR_PCT and slower > SLOWER_CLEAR)),

@@ -32,7 +32,7 @@ def report(tuned: TuneResult) -> str:
     lines = [HEADING, *(row(result) for result in sorted(tuned.steps, key=lambda result: result.concurrency))]
     unsteady = [str(result.concurrency) for result in tuned.steps if not result.steady]
     if unsteady:
-        text = "* throughput was not steady at these connections, so its last values were used: {steps}"
+        text = "* throughput was not steady in these steps, so its last values were used: {steps}"
         lines += wrapped(tr(text, steps=", ".join(unsteady)), "  ")
     return "\n".join([*lines, "", *curve(tuned), "", *(line for line, _ in conclusion(tuned))]) + "\n"
 
@@ -90,7 +90,7 @@ def _limit(tuned: TuneResult) -> list[str]:
             text = "No limit was reached up to {c} connections. Raise -c to search further."
             return wrapped(tr(text, c=tuned.knee.highest), "")
         return [tr("No watched resource was at its limit when throughput stopped growing.")]
-    since = tr(", from {c} connections on", c=limit.concurrency)
+    since = tr(", from {c} connections up", c=limit.concurrency)
     lines = [f"{sentence_of(limit.verdict)}{on_host(limit.verdict.host)}{since}  [{limit.bottleneck}]"]
     lines += plain_text.evidence_lines(limit.verdict.evidence)
     lines += wrapped(rendered(limit.verdict.advice), "  ")

@@ -8,7 +8,7 @@ import pytest
 from tests.loads.program import loadtop
 from tests.servers.apache import ApacheFactory
 
-PAGES = {"page.php": "<?php usleep(20000); echo 1;", "slow.php": "<?php usleep(60000); echo 1;"}
+PAGES = {"page.php": "<?php usleep(50000); echo 1;", "slow.php": "<?php usleep(150000); echo 1;"}
 
 
 @pytest.mark.quiet("compares the speed of runs")

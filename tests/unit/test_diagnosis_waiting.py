@@ -60,7 +60,7 @@ def test_throughput_that_no_longer_grows_is_reported_with_the_connections_that_s
     course.go_on(4, load=served(50, *[20.0] * 50, c=1))
     diagnosis = course.go_on(4, load=served(51, *[200.0] * 50, c=10))
     assert named(diagnosis) == "waiting"
-    assert "no growth over c=1" in {item.source.removeprefix("loadtop: ") for item in diagnosis.verdict.evidence}
+    assert "no growth from c=1" in {item.source.removeprefix("loadtop: ") for item in diagnosis.verdict.evidence}
 
 
 def test_immediate_errors_do_not_measure_a_good_response(course: Course) -> None:

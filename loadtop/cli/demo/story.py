@@ -36,7 +36,7 @@ PHASES = (
         BURN,
         3 * CORES,
         20.0,
-        Message("3/3 Full CPU: a page that computes keeps all cores busy."),
+        Message("3/3 CPU at its limit: a page that computes keeps all cores busy."),
     ),
 )
 STARTING = Message("Starting a private server.")
