@@ -1,5 +1,6 @@
 """What other users see of a running test in ``ps`` has no secret in it, and what they are told is in their encoding."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,7 @@ def test_a_report_in_a_locale_without_all_characters(apache: ApacheFactory, tmp_
         "HOME": str(tmp_path),
         "PYTHONIOENCODING": encoding,
         "TMPDIR": str(tmp_path),
+        "PYTHONPYCACHEPREFIX": os.environ.get("PYTHONPYCACHEPREFIX", ""),
     }
     for words in (
         ["-n", "20", "-c", "2", "--lang", "ja", "--record", str(record), server.url],

@@ -11,52 +11,44 @@ from tests.servers.php_fpm import FpmFactory
 from tests.servers.program import server_directory
 from tests.servers.service import PLACES, UNIX, ServiceFactory
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone("requests must wait for the service alone, and not for the CPU")]
+pytestmark = [pytest.mark.servers, pytest.mark.quiet("requests must wait for the service, and not for the CPU")]
 
 ASK = "<?= file_get_contents('http://127.0.0.1:{port}/') ?>"
 LOCKING = "<?php $file = fopen(__DIR__ . '/lock', 'c'); flock($file, LOCK_EX); usleep(20000); ?>done"
 SESSION = "<?php session_save_path(__DIR__); session_start(); usleep(20000); ?>done"
-SECONDS = 5
+QUICK = ("--headless", "-q", "--no-record", "--json", "-", "-t", "3", "--interval", "0.5")
 CLIENTS = 12
 SERVED_S = 0.05  # the time of a question in a place of the service
 
 
-def summary(url: str, *options: str, clients: int = CLIENTS) -> dict[str, Any]:
-    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", str(SECONDS), "-c", str(clients), *options, url)
-    done = loadtop(*words)
+def summary(url: str, *options: str) -> dict[str, Any]:
+    done = loadtop(*QUICK, "-c", str(CLIENTS), *options, url)
     assert done.returncode == 0, done.stderr
     return summary_of(done.stdout)
 
 
-def place_of(port: int) -> str:
-    return f"127.0.0.1:{port}"
-
-
-@pytest.mark.parametrize(
-    ("places", "options"),
-    [
-        (1, ("-t", "8")),  # the first and the last interval count too, in which fewer requests are under way
-        (64, ("-t", "8", "--rate", "240")),  # a closed load would run in step: a reading would see all of it or nothing
-    ],
-)
+@pytest.mark.parametrize(("places", "options"), [(1, ()), (64, ("--rate", "240"))])
 def test_only_a_service_that_serves_one_after_the_other_is_the_dependency(
     nginx: NginxFactory, service: ServiceFactory, places: int, options: tuple[str, ...]
 ) -> None:
     asked = service(PLACES, places)
-    found = summary(nginx(proxy_pass=asked.url).url, *options)
+    place = f"127.0.0.1:{asked.port}"
+    # The first and the last interval count too, in which fewer requests are under way. A closed load on 64 places would
+    # run in step: a reading would see all of it or nothing.
+    found = summary(nginx(proxy_pass=asked.url).url, "-t", "8", "--interval", "1", *options)
     verdict = found["verdict"]
     if places == 1:
         assert verdict["bottleneck"] == "dependency", verdict
-        assert verdict["dependency"] == {"address": place_of(asked.port), "kind": None}
+        assert verdict["dependency"] == {"address": place, "kind": None}
         assert verdict["since_s"] <= 3
     else:
         assert verdict["bottleneck"] == "none", verdict
     (peer,) = found["hosts"][0]["dependencies"]
-    assert peer["address"] == place_of(asked.port)
+    assert peer["address"] == place
     there = CLIENTS if places == 1 else found["load"]["rps"] * SERVED_S  # Little's law
     assert peer["questions"]["mean"] == pytest.approx(there, rel=0.2)
     told = found["breakdown"]
-    assert (told["parts"][0]["part"], told["parts"][0]["name"]) == ("dependency", place_of(asked.port))
+    assert (told["parts"][0]["part"], told["parts"][0]["name"]) == ("dependency", place)
     each_ms = told["mean_ms"] if places == 1 else 1000 * SERVED_S
     assert told["parts"][0]["ms"] == pytest.approx(each_ms, rel=0.15)
 

@@ -13,7 +13,7 @@ from tests.loads.running import plan, run_load, until, until_requests
 from tests.loads.scripted import OK, read_request, scripted
 from tests.servers.apache import ApacheFactory
 
-MANY = 10_000
+MANY = 5_000
 CONNECTIONS = 10_000
 
 
@@ -55,11 +55,11 @@ async def test_memory_does_not_grow_with_the_run(apache: ApacheFactory) -> None:
     sizes: list[int] = []
 
     async def watch(pool: LoadPool) -> None:
-        for requests in (5_000, 25_000):
+        for requests in (4_000, 16_000):
             await until_requests(pool, requests)
             sizes.append(resident_kb(pool.pids[0]))
 
-    what = plan(server.url + "a.html", requests=30_000, concurrency=16, keepalive=True)
+    what = plan(server.url + "a.html", requests=18_000, concurrency=16, keepalive=True)
     await run_load(what, during=watch, within_s=100)
     assert sizes[1] - sizes[0] < 1_100
 

@@ -20,13 +20,13 @@ pytestmark = [pytest.mark.servers, pytest.mark.alone("a service fills one core, 
 
 SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
 CLIENTS = 8
+QUICK = ("--headless", "-q", "--no-record", "--json", "-", "-t", "3", "--interval", "0.5")
 OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"')
 
 
 def summary(url: str, *options: str, clients: int = CLIENTS) -> dict[str, Any]:
     """What loadtop says of a load on a URL, as a program beside the server."""
-    words = ("--headless", "-q", "--no-record", "--json", "-", "-t", "4", "-c", str(clients), *options, url)
-    done = loadtop(*words)
+    done = loadtop(*QUICK, "-c", str(clients), *options, url)
     assert done.returncode == 0, done.stderr
     return summary_of(done.stdout)
 
