@@ -17,7 +17,7 @@ from tests.loads.scripted import OK, read_request, scripted
 
 quiet = pytest.mark.quiet("measures when requests are sent")
 BOTH = pytest.mark.parametrize("keepalive", [True, False])
-STALL_S = 0.3
+STALL_S, SOON_S = 0.3, 0.005
 PERIOD_S = 1.5
 
 
@@ -83,15 +83,14 @@ async def test_requests_to_a_full_server_are_late_and_finally_unsent() -> None:
 
 
 def stalling() -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    """A server that answers at once, but for the last part of every period; the first begins with the first request."""
+    """A server that answers soon, but for the last part of every period; the first begins with the first request."""
     began: list[float] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while (await read_request(reader))[0]:
             began.append(time.monotonic())
             left = PERIOD_S - (time.monotonic() - began[0]) % PERIOD_S
-            if left < STALL_S:
-                await asyncio.sleep(left)
+            await asyncio.sleep(left if left < STALL_S else SOON_S)
             writer.write(OK)
 
     return handle
