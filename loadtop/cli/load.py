@@ -145,8 +145,6 @@ def _jmeter(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
     from loadtop.engines.jmeter.plan import JmeterSettings, check, check_even, read_user_plan, share_of
 
     plan, servers, tuned = options.plan, options.servers, options.command == "tune"
-    if tuned and servers:
-        raise UsageError("tune does not work with -R. Use --generator instead.")
     user_plan = None if options.user_plan is None else read_user_plan(options.user_plan)
     program = shutil.which("jmeter")
     if servers or any(not machine.remote for machine in machines):

@@ -118,7 +118,11 @@ def verdict(result: RunResult) -> tuple[str, str, str]:
 def tables(result: RunResult) -> Iterator[Table]:
     figures = result.summary
     settings = [
-        (tr("load") if each.subject == LOAD else each.subject, tr(each.name), tr(each.value))
+        (
+            tr("load") if each.subject == LOAD else each.subject,
+            tr(each.name),
+            tr(MODELS.get(each.value, each.value) if each.name == "model" else each.value),
+        )
         for each in result.settings
     ]
     every = (
@@ -132,7 +136,7 @@ def tables(result: RunResult) -> Iterator[Table]:
         Table("Hottest functions", ("function", "share", "host", "tool"), profile.rows(result.profiles), numbers=False),
         _of_workers(figures["load"]),
         _of_machines(figures["hosts"]),
-        Table("Settings", ("for", "setting", "value"), settings, numbers=False),
+        Table("Settings", ("applies to", "setting", "value"), settings, numbers=False),
         _of_times(figures),
     )
     yield from (table for table in every if table.rows)

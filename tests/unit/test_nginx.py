@@ -183,7 +183,7 @@ def test_the_report_without_limits(watch: Run) -> None:
 
 @pytest.mark.usefixtures("japanese")
 def test_in_japanese(seen: Run) -> None:
-    assert "  nginx    接続 12 / 16  待機 6  90 要求/s  切断 10/s" in seen.report()
+    assert "  nginx    接続 12 / 16  待機 6  90 リクエスト/s  切断 10/s" in seen.report()
     assert " nginx 11 接続" in line(seen.see(nginx=(STATUS,)))
 
 

@@ -156,6 +156,7 @@ ROOT = Path(__file__).parents[2]
         ("tune --from 9 -c 8 URL", ["--from 9 is above -c 8"]),
         ("tune --finer -1 URL", ["--finer must be a whole number of 0 or more, got '-1'"]),
         ("tune --finer 51 URL", ["--finer 51 is out of range"]),
+        ("tune -R one URL", ["-R does not work with tune: use --generator"]),
         ("tune --most-step-time 1 URL", ["--most-step-time 1 is below --step-time 5"]),
         ("tune -t 5 URL", ["-t 5 is too short"]),
         ("tune --step-time 0.5 URL", ["steps of at most 2 s are too short: use --step-time 3 or more"]),

@@ -214,7 +214,7 @@ class Options:
     servers: tuple[str, ...] = ENGINE.option("-R --remote", "HOST,HOST",
         "generate the load on these jmeter-servers, HOST or HOST:PORT",
         types.jmeter_servers, default=(),
-        refused={"builtin": ADD_JMETER, "locust": ADD_JMETER})
+        refused={"builtin": ADD_JMETER, "locust": ADD_JMETER, "tune": "use --generator instead"})
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
         "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias from your ssh configuration), "

@@ -93,11 +93,11 @@ def test_in_japanese_figures_stay_in_their_columns(watch: Run, load: Any) -> Non
         told == "   2.0 秒  アイドル  95 % 稼働 1/10 www 無応答/5 待ち 9 haproxy 待ち 8  HAProxy 待ち\uff08web1\uff09"
     )
     text = watch.report()
-    assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - 要求/s" in text
+    assert "php-fpm  www  稼働 2 / 5 子プロセス  待ち 4.5  - リクエスト/s" in text
     assert "haproxy  be/BACKEND  待ち 6  セッション 10 / 200" in text
     sample = load.sample(failures=Failures(timeout=3), non_2xx=7, state=LoadState.WARMUP)
     said = line(Pipeline().snapshot(frame_of(5, sample)))
-    assert "p99     - ms 失敗 3 2xx以外 7 暖機運転  " in said
+    assert "p99     - ms 失敗 3 2xx以外 7 ウォームアップ  " in said
 
 
 def test_a_page_that_falls_silent_at_the_end_is_kept(watch: Run) -> None:
