@@ -29,15 +29,15 @@ def foretold(
     calm: bool = True,
     **changes: Any,
 ) -> Forecast | None:
-    """The forecast after intervals in which so much of a pool was used; ``None``: not measured."""
+    """The forecast after intervals in which so much of a pool was used (``None``: unknown); it is larger at first."""
     now: dict[str, Use] = {}
 
     def demands(_: Measured, __: HostView, ___: bool) -> Mapping[str, Use]:
         return now
 
     forecaster, found = Forecaster([demands]), None
-    for used in uses:
-        now |= {} if used is None else {"pool": Use(used, capacity)}
+    for number, used in enumerate(uses):
+        now |= {} if used is None else {"pool": Use(used, capacity if number else 1.1 * capacity)}
         found = forecaster.add(measured(host(cpu=None), rps=rps, **changes), calm=calm)
         now.clear()
     return found

@@ -195,10 +195,12 @@ def test_a_service_behind_a_known_server_is_found(machine: Machine) -> None:
     assert placed(machine)[:2] == ({PROXY}, {BACKEND})
 
 
+@pytest.mark.parametrize(("long_s", "looks"), [(1.0, request_path.MOST_LOOKS), (-1.0, request_path.LEAST_LOOKS)])
 def test_a_service_that_asks_ever_new_places_is_not_followed_each_second(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, long_s: float, looks: int
 ) -> None:
     monkeypatch.setattr(request_path, "SOON_S", 0.0)
+    monkeypatch.setattr(request_path, "LONG_S", long_s)
     machine.asked()
 
     async def look() -> None:
@@ -210,7 +212,7 @@ def test_a_service_that_asks_ever_new_places_is_not_followed_each_second(
         await path.close()
 
     asyncio.run(look())
-    assert machine.searches == request_path.MOST_LOOKS
+    assert machine.searches == looks
 
 
 def test_a_page_that_loadtop_serves_sets_no_server_aside(machine: Machine) -> None:
