@@ -129,7 +129,7 @@ def _workers(workers: Sequence[Json]) -> list[str]:
     cells = max((len(plain(worker["name"])) for worker in workers), default=0)
     return [
         tr(
-            "  worker   {name}  {state}  users {users}  cpu {cpu} % (at most {most})  {size} MB",
+            "  worker   {name}  {state}  users {users}  cpu {cpu} % (max {most})  {size} MB",
             name=plain(worker["name"]).ljust(cells),
             state=plain(worker["state"]).ljust(8),
             users=shown(worker["users"], "max"),

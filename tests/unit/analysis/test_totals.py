@@ -392,8 +392,8 @@ def test_workers_of_another_engine(run: Run) -> None:
     }  # fmt: skip
     assert (second["state"], second["cpu_pct"]["max"]) == ("missing", 50.0)
     text = run.report()
-    assert "  worker   g1-1  ready     users 6  cpu 97 % (at most 97)  60 MB\n" in text
-    assert "  worker   g2-1  missing   users 5  cpu 50 % (at most 50)  50 MB\n" in text
+    assert "  worker   g1-1  ready     users 6  cpu 97 % (max 97)  60 MB\n" in text
+    assert "  worker   g2-1  missing   users 5  cpu 50 % (max 50)  50 MB\n" in text
     found = {table.title: table for table in tables(run.result())}
     assert found["Workers of the engine"].rows[0] == ("g1-1 (ready)", "5 (4 to 6)", "97", "60")
 
