@@ -57,13 +57,8 @@ def test_no_process_shows_a_secret(
 def test_a_report_in_a_locale_without_all_characters(apache: ApacheFactory, tmp_path: Path, encoding: str) -> None:
     server = apache(pages={"index.html": "x"}, workers=8)
     record = tmp_path / "run.loadtop"
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "PYTHONIOENCODING": encoding,
-        "TMPDIR": str(tmp_path),
-        "PYTHONPYCACHEPREFIX": os.environ.get("PYTHONPYCACHEPREFIX", ""),
-    }
+    environment = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX", "TMPDIR") if name in os.environ}
+    environment |= {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONIOENCODING": encoding}
     for words in (
         ["-n", "20", "-c", "2", "--lang", "ja", "--record", str(record), server.url],
         ["report", "--lang", "ja", str(record)],

@@ -41,6 +41,7 @@ def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     programs = tmp_path / "programs"
     programs.mkdir()
     put(programs / "java", "")
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)  # a fake that has it is on the other machine
     return mark_processes(monkeypatch, tmp_path, programs)
 
 
@@ -55,7 +56,7 @@ def put(program: Path, script: str) -> None:
 
 
 def test_rows_of_two_machines_are_one_load(jmeter: Path, mark: str, sshd: SshdFactory, tmp_path: Path) -> None:
-    slower = f"sleep 1.5\n{STARTED}".replace("cat", r"sed -E 's/^([0-9]{13},)/\11000/'")
+    slower = f"sleep 1.5\n{STARTED}".replace("cat /", r"sed -E 's/^([0-9]{13},)/\11000/' /")
     put(jmeter, f'if [ "$SSH_CONNECTION" ]; then {slower} else {STARTED} fi\n{ENDED}')
     place = remote_machine(sshd, tmp_path, mark)
     words = ("--generator", f"g1={place}", "--generator", "me=local", "-n", "32", "-c", "2", "--json", "-", URL)

@@ -47,8 +47,8 @@ SIDES = {sign: sides for sides, sign in enumerate(UNICODE.junctions) if sides}
 FRAMES = {Role.FRAME, Role.CHOSEN, Role.GOOD, Role.WARN, Role.BAD}
 ENGLISH = re.compile(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}")
 FOREIGN = {"load-failed", "stale", "no-apache", "bare", "broken"}  # stories with words that are not this program's
-CUT = re.compile(r"(?<![\w.-])\d[\d.,]*%?…|%…|…[\d%]|\d [kMG]B?/?…")
-"""A figure of which a part is cut off; a name may end in a digit. In ASCII the sign for that is a filling too."""
+CUT = re.compile(r"(?<![\w.-])\d[\d.,]*%?…(?!:)|%…|…[\d%]|\d [kMG]B?/?…")
+"""A figure of which a part is cut off; names may end in digits. In ASCII the sign for that is a filling too."""
 
 
 StageWith = Callable[[Glyphs], Stage]

@@ -79,7 +79,7 @@ class WorkerPanel(PoolPanel[W]):
         return PoolFigures(pool.address, pool.active, pool.slots, pool.queued, pool.full, served)
 
     def short(self, name: str, cells: int) -> str:
-        port = name.rpartition(":")[2]
-        if width(name) > cells and port.isdecimal():
-            name = f"{self.glyphs.ellipsis}:{port}"
-        return clip_middle(name, cells, self.glyphs.ellipsis)
+        host, colon, port = name.rpartition(":")
+        if not colon or not port.isdecimal():
+            return clip_middle(name, cells, self.glyphs.ellipsis)
+        return f"{clip(host, cells - width(port) - 1, self.glyphs.ellipsis)}:{port}"

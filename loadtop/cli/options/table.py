@@ -190,7 +190,7 @@ class Options:
         default=30.0)
     keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue after ten failed connects in a row")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
-        "1: report the headers of the slowest requests; 2: print response headers; 3: also each status",
+        "1: report the headers of the slowest requests; 2: print request and response headers; 3: also each status",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
 
     proxy: str | None = _builtin("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",))

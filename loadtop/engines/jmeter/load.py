@@ -45,15 +45,15 @@ class JmeterLoad(EngineLoad):
         """Return the results so far; response times are those of the interval, to the millisecond."""
         results, steps = self._results, self._plan.steps
         known: dict[str, Any] = {}
-        started = self._state is not LoadState.STARTING
-        if started or results.requests:
+        started = self._state not in (LoadState.STARTING, LoadState.WARMUP)
+        if self._state is not LoadState.STARTING or results.requests:
             known = {
                 "requests": results.requests,
                 "failures": results.failures,
                 "non_2xx": results.non_2xx,
                 "received_bytes": results.received_bytes,
                 "sent_bytes": results.sent_bytes,
-                "latencies": results.latencies() if started else None,  # those of the first machines come later
+                "latencies": results.latencies() if started else None,  # the first ones come later
                 "noted": results.noted(),
             }
         return self._sample(
@@ -93,6 +93,8 @@ class JmeterLoad(EngineLoad):
     async def _run_once(self) -> bool:
         """Run JMeter to its end; True if it is to be restarted with other threads."""
         self._state = LoadState.STARTING
+        warms_up = self._plan.warmup_s > 0 and not self._earlier_s
+        self._results.counting = not (warms_up and self._user_plan)  # our plan has its warm-up in threads of its own
         await self._start_processes()
         watches = [
             background(self._watch_cpu_time(), "CPU time of JMeter"),
@@ -144,7 +146,6 @@ class JmeterLoad(EngineLoad):
         warmup_end, duration_s = 0.0, self._settings.duration_s
         if self._plan.warmup_s and not self._earlier_s:
             self._state = LoadState.WARMUP
-            self._results.counting = not self._user_plan  # our plan has its warm-up in threads of its own
             warmup_end = self._started_at + self._plan.warmup_s + (0.0 if self._user_plan else WARMUP_DELAY_S)
         while not self._stop.is_set() and not all(each.tool_ended or each.load_finished for each in self._jmeters):
             now = time.monotonic()
