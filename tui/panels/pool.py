@@ -82,4 +82,4 @@ class WorkerPanel(PoolPanel[W]):
         host, colon, port = name.rpartition(":")
         if not colon or not port.isdecimal():
             return clip_middle(name, cells, self.glyphs.ellipsis)
-        return f"{clip(host, cells - width(port) - 1, self.glyphs.ellipsis)}:{port}"
+        return clip(f"{clip(host, cells - width(port) - 1, self.glyphs.ellipsis)}:{port}", cells, self.glyphs.ellipsis)

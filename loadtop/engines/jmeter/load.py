@@ -53,7 +53,7 @@ class JmeterLoad(EngineLoad):
                 "non_2xx": results.non_2xx,
                 "received_bytes": results.received_bytes,
                 "sent_bytes": results.sent_bytes,
-                "latencies": results.latencies() if started else None,  # the first ones come later
+                "latencies": results.latencies() if started else None,  # kept until then
                 "noted": results.noted(),
             }
         return self._sample(
@@ -79,6 +79,11 @@ class JmeterLoad(EngineLoad):
         else:
             self._wanted_users = users
 
+    @property
+    def _warms_up(self) -> bool:
+        """Whether this run begins with a warm-up: a restart does not."""
+        return self._plan.warmup_s > 0 and not self._earlier_s
+
     def _threads(self) -> int | None:
         """Return the threads that were set; with a user's plan that sets its own, those at the last results."""
         if self._settings.sets_threads:
@@ -93,8 +98,8 @@ class JmeterLoad(EngineLoad):
     async def _run_once(self) -> bool:
         """Run JMeter to its end; True if it is to be restarted with other threads."""
         self._state = LoadState.STARTING
-        warms_up = self._plan.warmup_s > 0 and not self._earlier_s
-        self._results.counting = not (warms_up and self._user_plan)  # our plan has its warm-up in threads of its own
+        # Our plan has its warm-up in threads of its own.
+        self._results.counting = not (self._user_plan and self._warms_up)
         await self._start_processes()
         watches = [
             background(self._watch_cpu_time(), "CPU time of JMeter"),
@@ -144,7 +149,7 @@ class JmeterLoad(EngineLoad):
     async def _watch(self) -> bool:
         """Follow the load to its end; True if it is to be restarted. Raises EngineError if it failed."""
         warmup_end, duration_s = 0.0, self._settings.duration_s
-        if self._plan.warmup_s and not self._earlier_s:
+        if self._warms_up:
             self._state = LoadState.WARMUP
             warmup_end = self._started_at + self._plan.warmup_s + (0.0 if self._user_plan else WARMUP_DELAY_S)
         while not self._stop.is_set() and not all(each.tool_ended or each.load_finished for each in self._jmeters):
