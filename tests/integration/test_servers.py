@@ -1,9 +1,11 @@
 """The tests' own servers: what the other tests take for granted."""
 
 import urllib.request
+from collections.abc import Callable
 
 import pytest
 
+from tests.loads.program import wait_until
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.program import find_program
 
@@ -19,12 +21,12 @@ def test_apache_logs_requests_but_not_status_pages(apache: ApacheFactory) -> Non
     assert {(entry.status, entry.body_bytes) for entry in server.logged()} == {(200, 5)}
 
 
-def test_stopped_and_killed_servers_leave_no_process(apache: ApacheFactory) -> None:
-    for end in (Apache.stop, Apache.kill):
-        server = apache(mpm="prefork", workers=3)
-        assert len(server.program.members()) == 4
-        end(server)
-        assert server.program.members() == []
+@pytest.mark.parametrize("end", [Apache.stop, Apache.kill])
+def test_stopped_and_killed_servers_leave_no_process(apache: ApacheFactory, end: Callable[[Apache], None]) -> None:
+    server = apache(mpm="prefork", workers=3)
+    assert wait_until(lambda: len(server.program.members()) == 4)
+    end(server)
+    assert server.program.members() == []
 
 
 def test_a_missing_program_fails_and_names_the_package() -> None:
