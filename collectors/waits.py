@@ -99,7 +99,7 @@ class Waits:
         if self._path.settled or self._path.asked:
             chosen = peers.at_places(clocks, self._path.asked)
         elif peers.only_root_serves(clocks, self._tested):
-            raise AbsentError("only root can read which processes own these connections", cause=Cause.ROOT)
+            raise AbsentError("only root can see which processes own these connections", cause=Cause.ROOT)
         else:
             pool_kinds = (kind for kind in self._kinds if kind.role is Role.APPLICATION)
             on_the_way = [kind.service for kind in pool_kinds if self._machine.tested(kind.group)]

@@ -17,7 +17,8 @@ from collectors.places import here
 
 _OPTION = re.compile(r"[\s\"']{0,99}([\w-]{1,99})[\"']?\s{0,99}[=:]\s{0,99}[\"']?([^\s\"',;]{1,4096})")
 _VARIABLE = re.compile(r"%\(([\w-]{1,99})\)|%([dn])")
-_FILE = re.compile(r"(.{1,4000}\.(?:ini|ya?ml|json))(?::[\w-]{1,99})?", re.DOTALL)
+_KINDS = ("ini", "yaml", "yml", "json")
+_FILE = re.compile(rf"(.{{1,4000}}\.(?:{'|'.join(_KINDS)}))(?::[\w-]{{1,99}})?", re.DOTALL)
 _ADDRESS = re.compile(r"/.{1,4096}|[^/@]{0,255}:\d{1,5}", re.ASCII)
 _STATS = ("stats", "stats-server")
 
@@ -27,8 +28,8 @@ async def stats_servers(view: View, pid: int) -> list[tuple[str, ...]]:
     ``TransportError``."""
     options = list(command_options(view.command))
     paths = [match[1] for _, value in options if (match := _FILE.fullmatch(value))]
-    emperors = [posixpath.join(value, "*.ini") for name, value in options if name == "emperor"]
-    of_files = [path for path in (*paths, *emperors) if path.startswith("/")]
+    paths += [posixpath.join(value, f"*.{kind}") for name, value in options if name == "emperor" for kind in _KINDS]
+    of_files = [path for path in paths if path.startswith("/")]
     # As seen from outside, this link leads to where the process is, whatever its root directory.
     relative = [f"/proc/{pid}/cwd/{path}" for path in paths if not path.startswith("/")]
     configs = [await read_config(view, of_files), await read_config(replace(view, root=""), relative)]
