@@ -130,7 +130,7 @@ def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: 
     server = apache(workers=12)
     words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
     with started("--json", "-", "--engine", "jmeter", "-t", "60", "-c", "4", *words) as program:
-        assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50)
+        assert wait_until(lambda: len(server.access_log.read_text().splitlines()) > 50, 80)
         out = output_after(program, name, mark)
     if name == "SIGINT":
         assert summary_of(out)["load"]["requests"] > 0
@@ -139,7 +139,7 @@ def test_no_process_is_left_on_any_machine(apache: ApacheFactory, remote_place: 
 def test_a_lost_machine_is_reported_and_the_rest_continues(apache: ApacheFactory, remote_place: str, mark: str) -> None:
     server = apache(workers=12)
     words = ("--generator", f"g1={remote_place}", "--generator", "me=local", server.url)
-    with started("--json", "-", "--engine", "jmeter", "-t", "8", "-c", "4", *words) as program:
+    with started("--json", "-", "--engine", "jmeter", "-t", "20", "-c", "4", *words) as program:
         assert program.stderr is not None
         assert any("c=4" in line for line in program.stderr)  # it has started on both
         java = live_processes(mark, "java", "ApacheJMeter.jar")
@@ -148,7 +148,7 @@ def test_a_lost_machine_is_reported_and_the_rest_continues(apache: ApacheFactory
         line = ""
         while "1 of 2 continue" not in line and time.monotonic() < killed + 20:
             line = program.stderr.readline()
-        assert time.monotonic() < killed + 5
+        assert time.monotonic() < killed + 15
         out, told = program.communicate(timeout=60)
     assert program.returncode == 0, told
     assert summary_of(out)["load"]["state"] == "done"
@@ -205,4 +205,4 @@ def test_broken_plans(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
         done = loadtop("--engine", "jmeter", *words)
         assert done.returncode == code, done.stderr
         assert expected in done.stderr + done.stdout
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark))

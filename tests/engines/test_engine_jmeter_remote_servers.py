@@ -23,10 +23,10 @@ pytestmark = [pytest.mark.engines, pytest.mark.timeout(180)]
 
 JMETER = Path(sys.prefix) / "jmeter" / "bin"
 RMI = 1099
-REPORTED_S = 5.0
-STOPS_S = 2.5  # 2 s, and some for a busy machine
+REPORTED_S = 15.0
+STOPS_S = 5.0  # 2 s, and more on a busy machine
 QUIET_S = 1.0  # without requests for so long, a load has stopped
-GONE_S = 10.0
+GONE_S = 30.0
 
 
 class Setup:
@@ -43,7 +43,7 @@ class Setup:
         """Return how many seconds after a moment the last request came, once there are no more."""
         served, changed = self.served(), time.monotonic()
         while time.monotonic() < changed + QUIET_S:
-            assert time.monotonic() < moment + 30, "it does not stop"
+            assert time.monotonic() < moment + 60, "it does not stop"
             time.sleep(0.02)
             if self.served() != served:
                 served, changed = self.served(), time.monotonic()
@@ -111,7 +111,7 @@ def make_load_until(setup: Setup, end: signal.Signals) -> None:
     assert done.returncode == 0, done.stderr
     assert (summary_of(done.stdout)["load"]["requests"], setup.served()) == (20, 20)
     with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url) as program:
-        assert wait_until(lambda: setup.served() > 60)
+        assert wait_until(lambda: setup.served() > 60, 80)
         program.send_signal(end)
         program.communicate(timeout=30)
     assert wait_until(setup.is_idle, 20)
@@ -150,8 +150,8 @@ def test_two_servers_share_the_load(setup: Setup) -> None:
     done = loadtop(*setup.remote, "-t", "4", "-c", "6", "--json", "-", setup.url)
     load = summary_of(done.stdout)["load"]
     assert (load["requests"], load["failed"]) == (setup.served() - 60, 0)
-    assert load["requests"] / 4 == pytest.approx(6 / WAIT_S, rel=0.2)
-    assert load["latency_ms"]["p50"] == pytest.approx(1000 * WAIT_S, rel=0.2)
+    assert load["requests"] / 4 == pytest.approx(6 / WAIT_S, rel=0.3)
+    assert load["latency_ms"]["p50"] == pytest.approx(1000 * WAIT_S, rel=0.3)
     assert setup.is_idle()
     assert wait_until(lambda: not live_processes(setup.mark), 10), [
         command_line(pid) for pid in live_processes(setup.mark)
@@ -159,7 +159,7 @@ def test_two_servers_share_the_load(setup: Setup) -> None:
 
 
 def test_lost_servers_are_reported_and_the_rest_continues(setup: Setup) -> None:
-    with started("--json", "-", *setup.remote, "-t", "20", "-c", "4", setup.url) as program:
+    with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url) as program:
 
         def told(text: str, since: float) -> bool:
             line = ""
@@ -167,7 +167,7 @@ def test_lost_servers_are_reported_and_the_rest_continues(setup: Setup) -> None:
                 line = program.stderr.readline() if program.stderr is not None else ""
             return time.monotonic() < since + REPORTED_S
 
-        assert wait_until(lambda: setup.served() > 40)
+        assert wait_until(lambda: setup.served() > 40, 80)
         setup.hosts[1].cut()
         assert told(f"lost the connection to jmeter-server {setup.hosts[1].address}", time.monotonic())
         before = setup.served()
@@ -186,7 +186,7 @@ def test_lost_servers_are_reported_and_the_rest_continues(setup: Setup) -> None:
 @pytest.mark.parametrize("name", ["SIGSTOP", "SIGTSTP"])
 def test_the_servers_pause_with_us(setup: Setup, name: str) -> None:
     with started("--json", "-", *setup.remote, "-t", "60", "-c", "60", setup.url, group=0) as program:
-        assert wait_until(lambda: setup.served() > 100)
+        assert wait_until(lambda: setup.served() > 100, 80)
         program.send_signal(getattr(signal, name))
         assert setup.stopped_after(time.monotonic()) < STOPS_S + WAIT_S
         before = setup.served()
@@ -202,7 +202,7 @@ def test_the_servers_pause_with_us(setup: Setup, name: str) -> None:
 @pytest.mark.parametrize("ended", ["SIGINT", "SIGKILL", "client"])
 def test_the_servers_stop_with_us(setup: Setup, ended: str) -> None:
     with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url) as program:
-        assert wait_until(lambda: setup.served() > 40)
+        assert wait_until(lambda: setup.served() > 40, 80)
         if ended == "client":
             (client,) = live_processes(setup.mark, "java\0", "-R\0")
             os.kill(client, signal.SIGKILL)
@@ -226,7 +226,7 @@ def test_the_servers_stop_with_us(setup: Setup, ended: str) -> None:
         load = summary_of(out)["load"]
         assert 0.5 * setup.served() < load["requests"] - load["failed"] <= setup.served()
     # They are the user's: they go on, and make the next load.
-    assert loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url).returncode == 0
+    assert wait_until(lambda: loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url).returncode == 0)
 
 
 def test_servers_that_make_no_load(setup: Setup) -> None:
@@ -235,7 +235,7 @@ def test_servers_that_make_no_load(setup: Setup) -> None:
     assert gone.returncode == 3
     assert "Connection refused. Start jmeter-server there" in gone.stdout + gone.stderr
     with started("--json", "-", *setup.remote, "-t", "60", "-c", "4", setup.url):
-        assert wait_until(lambda: setup.served() > 20)
+        assert wait_until(lambda: setup.served() > 20, 80)
         busy = loadtop(*setup.remote, "-n", "8", "-c", "2", setup.url)
         assert busy.returncode == 3
         assert "Engine is busy" in busy.stdout + busy.stderr

@@ -119,7 +119,7 @@ def test_reports_of_a_recording(apache: ApacheFactory, mark: str, tmp_path: Path
         rows = kept.fetchall()
     assert [row[:3] for row in rows] == [("local-1", "local", 3), ("local-2", "local", 3)]
     assert all(row[3] > 1 for row in rows)
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark))
 
 
 def test_an_experiment(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_an_experiment(apache: ApacheFactory, mark: str, tmp_path: Path) -> None
     refused = loadtop("experiment", "--headless", "--out", str(out), str(_with_requests(tmp_path / "plan.toml")))
     assert refused.returncode == 2
     assert "-n does not work with --engine locust" in refused.stderr
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark))
 
 
 def _with_requests(plan: Path) -> Path:
@@ -175,7 +175,7 @@ def test_no_load_is_a_failure(apache: ApacheFactory, mark: str, tmp_path: Path, 
     done = loadtop("--engine", "locust", "--plan", str(plan), "-t", "2", apache().url)
     assert done.returncode == 3, done.stderr
     assert done.stdout.startswith(f"The load failed: no verdict\n  {said}\n")
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark))
 
 
 def test_users_that_give_up_at_times(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_users_that_give_up_at_times(apache: ApacheFactory, mark: str, tmp_path:
     load = summary_of(done.stdout)["load"]
     assert load["requests"] > 5
     assert load["message"].startswith("Locust's users stopped: ")
-    assert wait_until(lambda: not live_processes(mark), 5)
+    assert wait_until(lambda: not live_processes(mark))
 
 
 @pytest.mark.usefixtures("mark")

@@ -21,7 +21,7 @@ from tests.servers.program import find_program
 from tests.servers.reference import APACHE, Reference
 
 HELD, WORKERS, REQUESTS = 2, 6, 40
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 BROWSER = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
 HOLDING = "<?php while (!file_exists(__DIR__ . '/go')) { usleep(10000); clearstatcache(); } echo 'gone';"
 
@@ -54,7 +54,7 @@ class Control:
         }
 
     def status(self) -> Printed:
-        done = subprocess.run(self._command, env=self._environment, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(self._command, env=self._environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         busy, idle = self._figures(r"(\d+) requests currently being processed.* (\d+) idle workers", done.stdout)
         (accesses,) = self._figures(r"Total accesses: (\d+)", done.stdout)
@@ -68,7 +68,7 @@ class Control:
 
 
 def fetch(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=20) as page:
+    with urllib.request.urlopen(url, timeout=60) as page:
         text: str = page.read().decode()
     return text
 
@@ -118,4 +118,4 @@ def test_requests_and_their_rate(server: Apache, reference: Reference, tmp_path:
     assert last.accesses - printed.accesses == pytest.approx(1, abs=1)
     (rates,) = server_rates((first,), (last,), seconds=2.0)
     assert rates.per_second["accesses"] == pytest.approx((pages + 2) / 2.0, abs=1)
-    assert printed.accesses / printed.per_second == pytest.approx(last.uptime_s, abs=1.5)
+    assert (first.uptime_s or 0) - 1 <= printed.accesses / printed.per_second <= (last.uptime_s or 0) + 1

@@ -30,7 +30,7 @@ async def test_a_slower_server_fails_a_rule_about_the_baseline_and_the_same_one_
     async def run(url: str, *words: str) -> "subprocess.CompletedProcess[str]":
         return await asyncio.to_thread(loadtop, "-q", *SHORT, *words, url)
 
-    async with scripted(pause_s=0.005) as server:
+    async with scripted(pause_s=0.03) as server:
         assert (await run(server.url, "--record", str(recording))).returncode == 0
         same = await run(server.url, "--no-record", *rule)
     async with scripted(pause_s=0.25) as slower:

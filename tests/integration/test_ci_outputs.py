@@ -92,7 +92,7 @@ def test_a_port_that_is_taken_is_reported_before_anything_is_sent() -> None:
 async def test_histograms_of_a_test_are_those_of_its_recording(tmp_path: Path) -> None:
     live, exported, recording = tmp_path / "live.hlog", tmp_path / "exported.hlog", tmp_path / "test.loadtop"
     async with scripted(pause_s=0.01) as server:
-        words = ("-q", "-t", "1", "--interval", "0.25", "--hdr", str(live), "--record", str(recording), server.url)
+        words = ("-q", "-t", "2", "--interval", "0.25", "--hdr", str(live), "--record", str(recording), server.url)
         done = await asyncio.to_thread(loadtop, *words)
     assert done.returncode == 0, done.stderr
     assert loadtop("export", "--hdr", str(exported), str(recording)).returncode == 0

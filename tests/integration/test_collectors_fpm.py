@@ -52,9 +52,9 @@ def fpm_outcome(sample: HostSample) -> tuple[State, str]:
 
 @contextlib.contextmanager
 def held(server: Fpm, count: int) -> Generator[None]:
-    """So many requests for a page that takes 6 s: the first ones hold a worker each, the others wait."""
+    """So many requests for a page that takes 20 s: the first ones hold a worker each, the others wait."""
     page = server.directory / "slow.php"
-    page.write_text("<?php sleep(6);")
+    page.write_text("<?php sleep(20);")
     family = socket.AF_UNIX if server.socket else socket.AF_INET
     place = str(server.socket) if server.socket else ("127.0.0.1", server.port)
     with contextlib.ExitStack() as opened:
@@ -174,9 +174,8 @@ async def test_a_page_with_a_separate_listener_answers_when_the_pool_is_full(php
     with held(server, 6):
         # php-fpm looks at its queue once a second.
         sample = await until(
-            host, lambda s: (p := pool_of(s, server)) is not None and p.active == 2 and bool(p.listen_queue)
+            host, lambda s: (p := pool_of(s, server)) is not None and p.active == 2 and p.listen_queue == 4
         )
         pool = pool_of(sample, server)
     assert pool is not None
     assert (pool.idle, pool.silent_s, pool.max_children) == (0, None, 2)
-    assert pool.listen_queue == 4

@@ -35,9 +35,9 @@ async def test_a_full_pool_alone(gunicorn: GunicornFactory, machine: Sshd, watch
     sample = await until(host, is_read(address, lambda pool: (pool.workers, pool.threads, pool.active) == (2, 1, 0)))
     assert [each.state for each in sample.outcomes if each.collector == "gunicorn"] == [State.OK]
     with ThreadPoolExecutor(5) as clients:
-        answers = [clients.submit(fetch, server.url) for _ in range(15)]
+        answers = [clients.submit(fetch, server.url) for _ in range(24)]
         await until(host, is_read(address, lambda pool: pool.active == 2 and (pool.listen_queue or 0) > 0))
-        assert [each.result() for each in answers] == [200] * 15
+        assert [each.result() for each in answers] == [200] * 24
     await until(host, is_read(address, lambda pool: (pool.active, pool.queued) == (0, 0)))
 
 

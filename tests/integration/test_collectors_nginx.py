@@ -25,7 +25,7 @@ from tests.servers.watched import Watch, family, of, until
 
 pytestmark = pytest.mark.servers
 
-SLOW_S = 0.05
+SLOW_S = 0.1
 
 
 def status_of(sample: HostSample, server: Nginx) -> NginxStatus | None:
@@ -219,7 +219,7 @@ def loaded(*words: str) -> dict[str, Any]:
 
 
 async def slow_nginx(nginx: NginxFactory, opened: contextlib.AsyncExitStack, connections: int) -> Nginx:
-    """One whose pages take 50 ms: by the echo module, or by a server behind it where the module is missing."""
+    """One whose pages take 100 ms: by the echo module, or by a server behind it where the module is missing."""
     if ECHO_MODULE.exists():
         return nginx(connections=connections, slow_s=SLOW_S)
     port = await opened.enter_async_context(slow_server(SLOW_S))
@@ -242,7 +242,7 @@ async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory) -> 
 async def test_enough_connections_are_not_a_limit(nginx: NginxFactory) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 512)
-        found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "2", "--interval", "0.5", server.slow_url)
+        found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "3", "--interval", "0.5", server.slow_url)
         assert server.dropped() == 0
     assert "nginx-connections" not in {entry["bottleneck"] for entry in found["timeline"]}
     totals = found["hosts"][0]["totals"]["nginx"]

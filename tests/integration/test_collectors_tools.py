@@ -115,6 +115,7 @@ def _work(end: threading.Event, file: Path) -> None:
     file.unlink()
 
 
+@pytest.mark.quiet("compares figures of spans that differ by a moment")
 async def test_one_stretch_of_time(seen: Seen) -> None:
     for rates in (seen.near, seen.far):
         assert rates.seconds == pytest.approx(SECONDS, abs=1.0)
@@ -203,8 +204,8 @@ async def test_memory_in_use_as_free_prints_it(reference: Reference) -> None:
     assert sample.memory is not None
     assert sample.swap is not None
     assert sample.memory.total_kb == free["total"]
-    assert sample.memory.available_kb == pytest.approx(free["available"], abs=100_000)
-    assert sample.memory.free_kb == pytest.approx(free["free"], abs=100_000)
+    assert sample.memory.available_kb == pytest.approx(free["available"], abs=500_000)
+    assert sample.memory.free_kb == pytest.approx(free["free"], abs=500_000)
     assert sample.swap.total_kb == int(swap[1])
     assert sample.swap.free_kb == pytest.approx(int(swap[3]), abs=20_000)
 

@@ -47,11 +47,11 @@ async def test_a_full_pool_alone(uwsgi: UwsgiFactory, machine: Sshd, watch: Watc
     assert (status.url, status.workers, status.threads, status.cheap) == (server.stats, 2, 2, 0)
     assert outcome(sample) == (State.OK, "")
     with ThreadPoolExecutor(9) as clients:
-        answers = [clients.submit(fetch, server.url) for _ in range(9)]
+        answers = [clients.submit(fetch, server.url) for _ in range(24)]
         full = read(await until(host, is_read(lambda status: status.active == 4 and (status.listen_queue or 0) > 0)))
         assert full is not None
         assert full.full == 100.0
-        assert [each.result() for each in answers] == [200] * 9
+        assert [each.result() for each in answers] == [200] * 24
     await until(
         host, is_read(lambda status: (status.requests or 0) >= 9 and (status.active, status.listen_queue) == (0, 0))
     )

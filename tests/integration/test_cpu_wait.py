@@ -87,8 +87,8 @@ def check(found: list[ProcessRates]) -> None:
     for each in found:
         assert each.cpu is not None
         assert each.wait is not None
-        assert each.cpu + each.wait == pytest.approx(100.0, abs=12.0)
-        assert each.wait >= 35.0
+        assert each.cpu + each.wait == pytest.approx(100.0, abs=25.0)
+        assert each.wait >= 30.0
 
 
 async def test_local(pair: tuple[int, int]) -> None:

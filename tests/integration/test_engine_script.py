@@ -43,7 +43,7 @@ async def main():
 
 asyncio.run(main())
 """
-PAUSES_S = 2.5  # the script counts whole seconds of silence
+PAUSES_S = 10.0  # the script counts whole seconds of silence, and ends after 15
 
 
 class Script:
@@ -78,12 +78,12 @@ class Script:
 
     def stands_still(self) -> bool:
         """Whether the file stops growing in time, without heartbeats."""
-        end, before, changed = time.monotonic() + PAUSES_S + 1, -1, time.monotonic()
-        while time.monotonic() < end:
+        end, before, changed = time.monotonic() + PAUSES_S, -1, time.monotonic()
+        while changed < end and time.monotonic() < changed + 1.5:
             if self.size != before:
                 before, changed = self.size, time.monotonic()
             time.sleep(0.02)
-        return end - changed > 1
+        return changed < end
 
     def close(self) -> None:
         assert self.process.stdin is not None

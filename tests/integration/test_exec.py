@@ -232,7 +232,7 @@ def test_a_load_on_a_container(apache: ApacheFactory, tmp_path: Path) -> None:
     server = apache(launcher=INSIDE, workers=4)
     found = tmp_path / "found.json"
     command = f"env --unset=none TOKEN=hidden {entering(server.pid)}"
-    words = ["--headless", "--no-record", "-t", "3", "--rate", "50", "--json", str(found)]
+    words = ["--headless", "--no-record", "-t", "5", "--rate", "50", "--json", str(found)]
     words += ["--host", f"web=exec:{command}", server.url]
     done = subprocess.run([sys.executable, "-m", "loadtop", *words], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -63,7 +63,7 @@ def plan(url: str, *steps: Step, **settings: Any) -> Plan:
 @pytest.mark.servers
 @pytest.mark.parametrize("keepalive", [True, False])
 async def test_requests_are_neither_lost_nor_made_twice(apache: ApacheFactory, keepalive: bool) -> None:
-    server = apache(mpm="prefork", php="mod", workers=24, pages={"a.php": "<?php usleep(20000); echo 'x';"})
+    server = apache(mpm="prefork", php="mod", workers=24, pages={"a.php": "<?php usleep(40000); echo 'x';"})
     step = Step(concurrency=16, requests=3003)
     samples, workers = await grow(plan(f"{server.url}a.php", step, keepalive=keepalive))
     run = gather(samples)
@@ -86,8 +86,8 @@ async def test_there_is_no_gap_and_the_time_is_that_of_the_first_worker() -> Non
     assert run.last.elapsed_s == pytest.approx(3.0, abs=0.5)
     assert run.requests == run.total.count == len(server.heads)
     counted = [sample.requests or 0 for sample in samples if sample.state is LoadState.RUNNING]
-    # Samples are 50 ms apart, reports of workers 200 ms: in half a second there is always something new.
-    assert all(later > earlier for earlier, later in zip(counted, counted[10:], strict=False))
+    # Samples are 50 ms apart, reports of workers 200 ms: in a second there is always something new.
+    assert all(later > earlier for earlier, later in zip(counted, counted[20:], strict=False))
     assert server.most <= 6 + MOST, "connections move over, they do not double"
 
 
@@ -101,12 +101,12 @@ async def test_the_rate_is_shared() -> None:
     assert run.last.generator is not None
     assert run.last.elapsed_s is not None
     due = 300 * run.last.elapsed_s  # to the end of the last request, a moment after the load was stopped
-    assert run.requests + (run.last.generator.unsent or 0) == pytest.approx(due, abs=75)
+    assert run.requests + (run.last.generator.unsent or 0) == pytest.approx(due, abs=200)
     assert run.last.rate == pytest.approx(300)
 
 
 async def test_steps_continue_together() -> None:
-    async with scripted(pause_s=0.005) as server:
+    async with scripted(pause_s=0.02) as server:
         steps = [Step(concurrency=level, requests=500) for level in (2, 4, 6)]
         samples, workers = await grow(plan(server.url, *steps, keepalive=True))
     run = gather(samples)

@@ -79,7 +79,7 @@ async def test_perf(tools: Path) -> None:
     for profile in await asyncio.gather(*(_profile(os.getpid(), far=far) for far in (False, True))):
         assert profile.tool == "perf"
         assert set(profile.stacks) == {("busy one;main:x;write", 1), ("busy one;[libcrypto.so.3]", 1)}
-    assert not any("perf" in process.name() for process in psutil.process_iter())
+    assert not any("perf" in (process.info["name"] or "") for process in psutil.process_iter(["name"]))
 
 
 @pytest.mark.parametrize(

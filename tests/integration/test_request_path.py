@@ -2,10 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from loadtop.cli.demo.apache import find_apache
@@ -49,8 +47,7 @@ def hidden_apache(servers: contextlib.ExitStack, apache: ApacheFactory) -> Calla
         known.stop()
         command = [found.binary, "-d", str(known.directory), "-f", f"{known.directory}/httpd.conf", "-DFOREGROUND"]
         program = servers.enter_context(Program(command, log=known.directory / "hidden", launcher=OWN_NETWORK))
-        name = Path(found.binary).name
-        program.wait_until(lambda: name in [child.name() for child in psutil.Process(program.pid).children()])
+        program.wait_until((known.directory / "httpd.pid").exists)
         return program
 
     return start

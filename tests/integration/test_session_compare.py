@@ -20,13 +20,13 @@ def test_same_thing_twice_and_a_slower_one(apache: ApacheFactory, tmp_path: Path
         url = f"{server.url.rstrip('/')}/{page}.php"
         done = loadtop("-t", "3", "-c", "4", "--headless", "-q", "--interval", "0.25", "--record", runs[-1], url)
         assert done.returncode == 0, done.stderr
-    done = loadtop("compare", *runs, "--json", "-", "--text")
+    done = loadtop("compare", "--margin", "20", *runs, "--json", "-", "--text")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [each["direction"] for each in found["conclusions"]] == ["no difference", "worse"]
     assert [each["name"] for each in found["settings"]] == ["path"]
     assert "B against A: no difference" in done.stderr
-    assert "C is worse than A" in loadtop("compare", *runs).stdout
+    assert "C is worse than A" in loadtop("compare", "--margin", "20", *runs).stdout
 
 
 def test_one_run_is_not_enough(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.lab.keeping import unpack
 from tests.servers.program import find_program
 
 KEPT = Path(__file__).parents[1] / "fixtures" / "lab" / "fpm-workers-2-children--waiting-page.frames.xz"
-PATIENCE_S = 60
+PATIENCE_S = 100
 
 WATCH = """<script>
   window.problems = [];

@@ -76,7 +76,7 @@ async def test_the_warm_up_is_left_out() -> None:
             writer.write(WORSE if served == 2 else OK)
 
     async with scripted(handler=serve) as server:
-        words = ("-q", "-k", "--no-record", "--warmup", "1.3", "-n", "50", "--json", "-", server.url)
+        words = ("-q", "-k", "--no-record", "--warmup", "2", "-n", "50", "--json", "-", server.url)
         done = await asyncio.to_thread(loadtop, *words)
     load = summary_of(done.stdout)["load"]
     assert len(load["slowest"]) == 20

@@ -38,13 +38,13 @@ class Window:
         )
         os.close(inside)
 
-    def wait_for(self, text: str, limit_s: float = 20.0) -> None:
+    def wait_for(self, text: str, limit_s: float = 60.0) -> None:
         deadline = time.monotonic() + limit_s
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen[-2000:]
             self._read()
 
-    def wait_for_end(self, limit_s: float = 20.0) -> int:
+    def wait_for_end(self, limit_s: float = 60.0) -> int:
         deadline = time.monotonic() + limit_s
         while self.program.poll() is None:
             assert time.monotonic() < deadline, self.seen[-2000:]
@@ -59,7 +59,7 @@ class Window:
         """The process group that the keys go to."""
         return int.from_bytes(fcntl.ioctl(self._fd, termios.TIOCGPGRP, b"\0" * 4), sys.byteorder)
 
-    def wait_until_ssh_reads(self, limit_s: float = 20.0) -> None:
+    def wait_until_ssh_reads(self, limit_s: float = 60.0) -> None:
         """After the prompt. A signal between its prompt and its read ends no ssh: it reads on."""
         deadline = time.monotonic() + limit_s
         while Path(f"/proc/{self.foreground()}/stat").read_text().rpartition(")")[2].split()[0] != "S":

@@ -27,7 +27,7 @@ def loadtop(tmp_path: Path) -> Callable[[Sshd], Loadtop]:
 
 
 def test_a_load_on_a_remote_host(machine: Sshd, web: Apache, loadtop: Callable[[Sshd], Loadtop]) -> None:
-    words = ("--host", "web=ssh://web1", "-t", "3", "--interval", "0.5", "--rate", "50", "--json", "-")
+    words = ("--host", "web=ssh://web1", "-t", "5", "--interval", "0.5", "--rate", "50", "--json", "-")
     done = loadtop(machine)(*words, web.url)
     assert done.returncode == 0, done.stderr
     hosts: dict[str, Any] = {host["name"]: host for host in json.loads(done.stdout)["hosts"]}

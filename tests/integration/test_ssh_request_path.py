@@ -48,7 +48,7 @@ def loaded(port: int) -> Generator[None]:
 
     def ask() -> None:
         while not over.is_set():
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5.0)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30.0)
             connection.request("GET", "/")
             connection.getresponse().read()
             connection.close()

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab
 
 PROOF_S, RUN_S = 4, 10
 SWAP_MB, GROUP_MB = 512, 96
-MOST_SECONDS_TO_VERDICT = 6.0
+MOST_SECONDS_TO_VERDICT = 8.0
 
 COMPUTING = "<?php $until = hrtime(true) + 15e6; while (hrtime(true) < $until) { sqrt(2); } echo 'computed';"
 WAITING = "<?php usleep(200000); echo 'waited';"
@@ -119,7 +119,7 @@ def prove(scenario: Scenario, server: Apache, counters: Counters, span: Span) ->
         assert not swaps(change)
     elif scenario.expected == "apache-workers":
         assert change.idle > 50, change
-        assert mean_in_service(server) == pytest.approx(scenario.workers, rel=0.15)
+        assert mean_in_service(server) == pytest.approx(scenario.workers, rel=0.25)
     elif scenario.expected == "swap":
         assert swaps(change), change
     else:
@@ -161,7 +161,7 @@ def test_the_status_page_agrees_about_the_pool(apache: ApacheFactory) -> None:
     """The proof by the access log, proven once by the scoreboard itself."""
     server = apache(mpm="prefork", php="mod", workers=4, pages={"page.php": WAITING})
     run_ab(f"{server.url}page.php", concurrency=4, seconds=PROOF_S)
-    assert mean_in_service(server) == pytest.approx(4, rel=0.15)
+    assert mean_in_service(server) == pytest.approx(4, rel=0.25)
     with urllib.request.urlopen(f"{server.status_url}?auto", timeout=5) as response:
         scoreboard = response.read().decode().split("Scoreboard: ")[1].split()[0]
     assert len(scoreboard) == 4

@@ -59,8 +59,8 @@ def command_line(pid: int) -> str:
 
 
 def nothing_left(mark: str) -> None:
-    """Check that no process of this test is left after at most 10 s, and no file."""
-    is_clean = wait_until(lambda: not (live_processes(mark) or files_left()), 10)
+    """Check that no process of this test is left after at most 30 s, and no file."""
+    is_clean = wait_until(lambda: not (live_processes(mark) or files_left()))
     assert is_clean, (files_left(), [command_line(pid) for pid in live_processes(mark)])
 
 

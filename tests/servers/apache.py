@@ -87,14 +87,14 @@ class Apache(Struct, frozen=True):
         return self.directory / "error.log"
 
     def requests(self) -> list[str]:
-        """The access log's lines without those of status pages, read when no line has come for 0.3 s.
+        """The access log's lines without those of status pages, read when no line has come for 0.6 s.
 
         Apache writes a line after the response, and also where a client has gone away before it.
         """
         before = -1
         while before != (size := self.access_log.stat().st_size):
             before = size
-            time.sleep(0.3)
+            time.sleep(0.6)
         lines = self.access_log.read_text(errors="replace").splitlines()
         return [line for line in lines if not any(f" {path}" in line for path in STATUS_PATHS)]
 
@@ -175,7 +175,8 @@ class ApacheFactory:
             )
         )
         server = Apache(program, directory, port, "https" if tls else "http", mpm, workers, certificate, fpm)
-        program.wait_until(lambda: _serves(server), server.error_log)
+        least = workers if mpm == "prefork" else 1
+        program.wait_until(lambda: _serves(server) and len(program.members()) > least, server.error_log)
         return server
 
 

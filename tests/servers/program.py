@@ -17,7 +17,7 @@ import pytest
 
 from loadtop.cli.demo.apache import SEARCH_PATH
 
-READY_S = 15.0
+READY_S = 60.0
 STOP_S = 5.0
 
 
@@ -128,11 +128,11 @@ class Program:
         self.kill()
 
     def kill(self) -> None:
-        """SIGKILL to every process of its session; returns when all are gone (or 1 s later)."""
+        """SIGKILL to every process of its session; returns when all are gone (or 20 s later)."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        deadline = time.monotonic() + 1.0
+        deadline = time.monotonic() + 20.0
         while self.members() and time.monotonic() < deadline:
             time.sleep(0.01)
 

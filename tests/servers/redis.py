@@ -65,5 +65,5 @@ maxclients {maxclients}
         log = directory / "output.log"
         program = self._servers.enter_context(Program([binary, str(configuration)], log=log))
         server = Redis(program, directory, port)
-        program.wait_until(lambda: answers(port))
+        program.wait_until(lambda: answers(port) and server.unix_socket.exists())
         return server
