@@ -260,4 +260,4 @@ def _units(metric: str) -> tuple[str, ...]:
 def _near(name: str, known: Iterable[str]) -> str:
     listed = sorted(map(str, known))
     close = get_close_matches(name, listed, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known are: {', '.join(listed)}"
+    return f"; did you mean {close[0]}?" if close else f". Use one of {', '.join(listed)}"

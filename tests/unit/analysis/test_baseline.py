@@ -97,7 +97,7 @@ def test_values_missing_from_the_baseline_are_reported() -> None:
         "",
         f"main has no host other; its hosts are {hosts}",
         "redis.clients was not measured in main",
-        "load1 still holds the minute before a test, so it is not compared",
+        "load1 still contains values from before the test and cannot be compared. Use another metric",
     ]
 
 
