@@ -3,6 +3,7 @@
 import ast
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
@@ -29,6 +30,17 @@ SECTIONS = {
     "Other": ("loadtop",),
 }
 """Headings and the files whose texts stand below them. A text of several files stands below the first heading."""
+NOT_ENGLISH = (
+    *("collectors/transport/exec", "collectors/transport/sock_diag.py", "collectors/transport/rtnetlink.py"),
+    *("collectors/transport/ssh/failures.py", "loadtop/cli/demo/apache.py", "loadtop/cli/options/completion.py"),
+    *("loadtop/engines/jmeter/process.py", "loadtop/engines/tools.py", "loadtop/reports/ab.py"),
+    *("loadtop/reports/chart.py", "loadtop/reports/html.py", "tui/drawing", "tui/widgets"),
+)
+"""Files whose other literals are markup, commands, or what other programs print."""
+WORD = re.compile(r"[A-Za-z']{2,}")
+FILLED = re.compile(r"\{\.\.\.\}")
+SENTENCE = re.compile(r"[a-z}] [a-z{]")
+CODE = re.compile(r"[<\\$\n]|\{\d|^[.#]|/dev/null|^exec |^sudo |\{\.\.\.\}\{\.\.\.\}\{")
 
 
 def page() -> str:
@@ -63,17 +75,26 @@ def helps() -> Iterator[tuple[str, str]]:
 
 
 def texts_by_file() -> dict[Path, set[str]]:
-    """Return the texts of each source file: templates, and errors and sources of evidence, which are not translated."""
+    """Return the texts of each source file: templates, sources of evidence, and English that is not translated."""
     trees = parsed()
+    templates = templates_by_file()
+    found = {path: {_joined(each) for each in known if has_words(each)} for path, known in templates.items()}
+    known = {text.strip() for each in templates.values() for template in each for text in _each(template)}
+    helped = "\n".join(" ".join(text.split()) for _, text in helps())
     errors = subclasses([node for tree in trees.values() for node in ast.walk(tree)], "ExitError") | {"ConditionError"}
-    found = {path: {_joined(each) for each in known if has_words(each)} for path, known in templates_by_file().items()}
     for path, tree in trees.items():
         found[path] |= set(_raised(tree, errors))
+        if not path.relative_to(ROOT).as_posix().startswith(NOT_ENGLISH):
+            found[path] |= {text for text in _english(tree) if text not in known and text not in helped}
     diagnosis = {path: tree for path, tree in trees.items() if path.relative_to(ROOT).as_posix().startswith(DIAGNOSIS)}
     places = dict(place for tree in diagnosis.values() for place in _with_source(tree))
     for path, tree in diagnosis.items():
         found[path] |= set(_sources(tree, places))
     return {path: texts for path, texts in found.items() if texts}
+
+
+def _each(template: Template) -> tuple[str, ...]:
+    return (template,) if isinstance(template, str) else template
 
 
 def _joined(template: Template) -> str:
@@ -90,6 +111,38 @@ def _raised(tree: ast.Module, errors: Iterable[str]) -> Iterator[str]:
                 yield _filled(text)
             case _:
                 pass
+
+
+def _english(tree: ast.Module) -> Iterator[str]:
+    """Yield each literal that reads like English, as errors do; what is filled in stands as ``{...}``. Docstrings and
+    names of tasks are not shown to anybody."""
+    hidden: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant() as docstring):
+                hidden.add(docstring)
+            case ast.keyword(arg="name", value=name):
+                hidden.add(name)
+            case ast.JoinedStr(values=parts):
+                hidden.update(parts)
+            case _:
+                pass
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if node not in hidden:
+                pass
+            case ast.JoinedStr() if node not in hidden:
+                text = _filled(node)
+            case _:
+                continue
+        if _is_english(text):
+            yield text.strip()
+
+
+def _is_english(text: str) -> bool:
+    words = len(WORD.findall(text))
+    enough = words >= 2 and words + len(FILLED.findall(text)) >= 3
+    return enough and SENTENCE.search(text) is not None and CODE.search(text) is None
 
 
 def _filled(text: ast.JoinedStr) -> str:
