@@ -42,7 +42,12 @@ LEAST_PCT = 90.0
 GROUPS = (  # code, and the tests that are about it
     (
         ("loadtop/rates/*.py",),
-        ("tests/unit/test_rate*.py", "tests/unit/test_htop.py", "tests/unit/test_nginx.py", "tests/unit/test_latch.py"),
+        (
+            "tests/unit/test_rate*.py",
+            "tests/unit/test_h[ot]*.py",
+            "tests/unit/test_nginx.py",
+            "tests/unit/test_latch.py",
+        ),
     ),
     (
         ("loadtop/diagnosis/*.py", "loadtop/servers/kind.py", "loadtop/servers/*/kind.py"),

@@ -99,7 +99,7 @@ def test_one_that_was_cut_short_comes_with_advice(path: Path) -> None:
     run(path, "write", "and die")
     path.with_name("a.loadtop-shm").unlink()
     close_off(path)
-    wanted = f"{path}: copy it and a.loadtop-wal to a directory that can be written, to read both"
+    wanted = f"{path}: copy it and a.loadtop-wal to a writable directory, then open the copy"
     assert run(path, "read") == wanted
 
 

@@ -20,6 +20,7 @@ from collectors.errors import TransportError
 from collectors.machine import NOT_REGULAR, Missing, Request, Wanted
 from collectors.transport.shell import frames
 from collectors.transport.ssh.transport import SshTransport
+from tests.loads.program import wait_until
 from tests.servers.program import find_program
 from tests.servers.sshd import Sshd, SshdFactory
 
@@ -152,9 +153,7 @@ def test_the_guard_is_replaced_where_it_is_killed(
     (first,) = guards(program)
     there = far.processes()
     os.kill(first, signal.SIGKILL)
-    deadline = time.monotonic() + 10.0
-    while not guards(program) - {first} and time.monotonic() < deadline:
-        time.sleep(0.02)
+    assert wait_until(lambda: bool(guards(program) - {first}))
     (second,) = guards(program) - {first}
     sampled(program)
     assert far.processes() == there, "no connection was lost"
@@ -162,10 +161,7 @@ def test_the_guard_is_replaced_where_it_is_killed(
     far.gone(10.0)
     program.kill()
     program.wait()
-    deadline = time.monotonic() + 20.0
-    while Path(f"/proc/{second}").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not Path(f"/proc/{second}").exists()
+    assert wait_until(lambda: not Path(f"/proc/{second}").exists())
 
 
 @pytest.mark.parametrize("whom", ["loadtop", "ssh", "waiting shell", "loop", "perl", "shell of awk", "awk"])

@@ -113,7 +113,7 @@ async def test_unreadable_parts_are_named(far: SshTransport) -> None:
     reading = await far.read(Request(tuple(map(Wanted, wanted))))
     assert reading.files["/proc/none"] == reading.files["/proc/none/fd/"] == Missing("no such file")
     assert isinstance(reading.files["/proc/loadavg"], str)
-    assert reading.files["/proc/a b"] == reading.files["/proc/*"] == Missing("not made there")
+    assert reading.files["/proc/a b"] == reading.files["/proc/*"] == Missing("not available there")
 
 
 async def test_a_file_that_comes_back_as_it_was_is_read_again(far: SshTransport, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.forecast import LEAST_INTERVALS
-from loadtop.model import CgroupLimits, Cpu, CpuTimes, Network
+from loadtop.model import CgroupLimits, Cpu, CpuTimes, Failures, Network
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.conftest import Machine
 from tests.unit.course import FULL, Course, counted, named, served
@@ -17,10 +17,11 @@ BEGINNING = [20.0 * n for n in range(1, 21)]
 
 
 def test_requests_that_all_wait_for_a_lock_are_waiting(course: Course) -> None:
+    some = counted(lambda n: Failures(receive=5 * n))  # one request in ten: whatever else is full comes first
     course.go_on(2, board=None)
     course.go(board=None, load=served(50, *BEGINNING, *[400.0] * 30))
-    diagnosis = course.go_on(2, board=None, load=served(50, *[400.0] * 50))
-    assert named(diagnosis) == "waiting"
+    diagnosis = course.go_on(4, board=None, load=served(50, *[400.0] * 50, failures=some))
+    assert [named(diagnosis), *(each.bottleneck for each in diagnosis.findings)] == ["waiting", "waiting", "errors"]
     share, low, flying = diagnosis.verdict.evidence
     assert share.value == pytest.approx(95.0)
     assert low.value == pytest.approx(400.0, rel=0.02)

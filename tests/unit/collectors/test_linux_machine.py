@@ -146,7 +146,7 @@ async def test_the_speed_of_an_interface_that_is_gone_is_forgotten(transport: An
 
 async def test_what_is_followed_comes_with_every_sample(transport: Any) -> None:
     machine = LinuxMachine(transport, KINDS)
-    assert machine.followed("/proc/net/unix") == Missing("not asked for")
+    assert machine.followed("/proc/net/unix") == Missing("not requested")
     machine.follow("/proc/net/unix")
     assert machine.followed("/proc/net/unix") == Missing("not read yet")
     transport.files["/proc/net/unix"] = "first\n"

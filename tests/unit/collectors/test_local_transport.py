@@ -116,7 +116,7 @@ async def test_texts_and_reasons(root: Path, transport: LocalTransport) -> None:
         "/proc/stat": "cpu 1 2 3 4\n",
         "/proc/meminfo": Missing("no such file"),
         "/proc/vmstat": Missing("is a directory"),
-        "@listeners": Missing("not made here"),
+        "@listeners": Missing("not available here"),
     }
     assert isinstance(reading.processes, Missing)
     assert set(reading.seconds) == set(reading.files)

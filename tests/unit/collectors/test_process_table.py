@@ -343,7 +343,7 @@ def test_roots_are_the_first_of_each_server_as_they_begin_end_and_change(machine
 def test_no_processes_at_all_has_its_reason(machine: Machine) -> None:
     with pytest.raises(AbsentError, match="not permitted"):
         machine.table.update(Reading(1.0, {}, processes=Missing("not permitted")))
-    with pytest.raises(ParseError, match="the stat of no process"):
+    with pytest.raises(ParseError, match="no stat file of a process"):
         machine.table.update(Reading(1.0, {}, processes={1: "garbage"}, pids=frozenset({1})))
 
 

@@ -80,7 +80,7 @@ async def interfaces(transport: Any, *texts: str | Missing) -> list[Network]:
         (CLASSES_IN_EACH_OTHER, 4.0),
         (TBF.replace("eth0", "eth1"), None),
         ("", None),
-        (Missing("not made there"), None),
+        (Missing("not available there"), None),
         ("sh: tc: not found\n", None),
         ("qdisc\nqdisc tbf\nclass htb\nclass htb 1: 2\nqdisc tbf 1: dev eth0 root rate\n", None),
         (TBF.replace("20Mbit", "0bit"), None),

@@ -61,7 +61,7 @@ def test_a_frame_of_everything() -> None:
         "/proc/none": Missing("no such file"),
         "/sys/class/net/lo/speed": Missing("invalid argument"),
         "/sys/block/": "../devices/vda\n",
-        "/a b": Missing("not made there"),
+        "/a b": Missing("not available there"),
         LISTENERS: "LISTEN 0 5 127.0.0.1:80 0.0.0.0:*\n",
     }
     assert unexplained == ["/proc/none"]
@@ -120,7 +120,8 @@ def test_names_are_requested_and_resolved() -> None:
     printed = "name web1.example\n10.0.0.1 STREAM web1\n10.0.0.1 DGRAM\n::1 STREAM\nname none\nsh: getent: not found\n"
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7r\n{printed}"
     texts, _ = frames.parse_frame(frame, "m7", Request(tuple(wanted)), frames.Kept())
-    assert [texts.files[each.path] for each in wanted] == ["10.0.0.1\n::1\n", names.UNKNOWN, Missing("not made there")]
+    found = [texts.files[each.path] for each in wanted]
+    assert found == ["10.0.0.1\n::1\n", names.UNKNOWN, Missing("not available there")]
 
 
 def test_who_holds_sockets_is_asked_for_and_answered() -> None:

@@ -18,7 +18,7 @@ def test_both_ends() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        Missing("not made there"),
+        Missing("not available there"),
         "",
         "LISTEN 7 /run/app.sock",  # cut off
         "LISTEN 0 /run/app.sock\n",

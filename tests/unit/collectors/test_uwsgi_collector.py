@@ -95,6 +95,13 @@ async def test_where_its_stats_servers_are(words: str, found: list[tuple[str, ..
     assert await stats_servers(view, 7) == found
 
 
+@pytest.mark.parametrize("foreign", [True, False])
+async def test_without_a_stats_server_it_says_whose_configuration_was_read(foreign: bool) -> None:
+    view = View(FakeFiles({}), command=("uwsgi",), foreign=foreign)
+    ((_, missing),) = await collector_of(UwsgiCollector, FakeMachine()).candidates_of(7, view, ())
+    assert ("only root and its own user can read" in str(known_to_be(missing).message)) is foreign
+
+
 @instantly
 async def test_its_queue_is_the_kernels() -> None:
     machine = FakeMachine()

@@ -182,7 +182,7 @@ def test_a_file_that_is_removed_ends_the_recording(opened: Recorder) -> None:
     opened.flush()
     opened.record(third)
     opened.close()
-    assert opened.problem == f"{opened.path} was removed or replaced: the recording has ended, the test goes on"
+    assert opened.problem == f"{opened.path} was removed or replaced: the recording has ended, the test continues"
     assert not opened.path.exists()
 
 
@@ -199,7 +199,7 @@ def test_a_disk_that_does_not_answer_delays_nothing(opened: Recorder, monkeypatc
     snapshots = moments(recording.QUEUE + 30)
     for snapshot in snapshots:
         opened.record(snapshot)
-    assert "does not answer" in opened.problem
+    assert "does not respond" in opened.problem
     (thread,) = (each for each in threading.enumerate() if each.name == "recorder")
     answers.set()
     monkeypatch.setattr(recording, "CLOSING_S", 10.0)
@@ -240,7 +240,7 @@ def test_a_mistake_of_this_program_is_reported_and_ends_no_test(
     for snapshot in moments(3):
         opened.record(snapshot)
     opened.close()
-    assert "broke off: ValueError('no such thing')" in opened.problem
+    assert "ended: ValueError('no such thing')" in opened.problem
     assert numbers(opened.path) == [1]
 
 
