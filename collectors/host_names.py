@@ -12,7 +12,7 @@ from collectors.machine import Missing, Wanted
 
 HOSTS = "/etc/hosts"
 PATIENCE_S = 1
-UNKNOWN = Missing("no such name on that host, or its resolver does not answer")
+UNKNOWN = Missing("no such name on that host, or its resolver does not respond")
 RESOLVER = "@resolver"
 
 

@@ -132,7 +132,7 @@ class Reading(Struct, frozen=True):
     at: float
     files: Mapping[str, str | Missing]
     page_kb: int = 4
-    processes: Mapping[int, str | ProcessStat] | Missing = Missing("not asked for")
+    processes: Mapping[int, str | ProcessStat] | Missing = Missing("not requested")
     pids: frozenset[int] = frozenset()
     pss: Mapping[int, str | Missing] = field(default_factory=dict[int, str | Missing])
     own: frozenset[int] = frozenset()

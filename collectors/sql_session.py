@@ -43,7 +43,7 @@ class Channel(socket.socket):
         number = super().recv_into(buffer, nbytes, flags)
         self.left -= number
         if self.left < 0:
-            raise OSError("the answer is too long")
+            raise OSError("the response is too long")
         return number
 
 

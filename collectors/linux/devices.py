@@ -130,7 +130,7 @@ def parse_networks(dev: str, link_mbit: Mapping[str, int | None] | None = None) 
     found: list[Network] = []
     lines = list(islice(complete_lines(dev), 2 + MOST_DEVICES))
     if len(lines) < 2 or "|" not in lines[0]:
-        raise ParseError("/proc/net/dev has no header of two lines")
+        raise ParseError("/proc/net/dev has no two-line header")
     for line in lines[2:]:
         name, colon, rest = line.partition(":")
         columns = rest.split()

@@ -103,7 +103,7 @@ class LinuxMachine:
         self._followed.setdefault(path, Missing("not read yet"))
 
     def followed(self, path: str) -> str | Missing:
-        return self._followed.get(path, Missing("not asked for"))
+        return self._followed.get(path, Missing("not requested"))
 
     def _request(self) -> Request:
         files = list(_ALWAYS)

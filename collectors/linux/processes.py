@@ -163,7 +163,7 @@ class ProcessTable:
         self._learn_waits(reading.waits)
         read = [known for known in self._known.values() if known.at == reading.at]
         if sources and not read:
-            raise ParseError("the stat of no process could be parsed")
+            raise ParseError("no stat file of a process could be parsed")
         busy = [known for known in read if known.ticks_s and known.counted == OTHER]
         busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
         told = [known for known in read if known.counted != OTHER] + busy[:BUSIEST]

@@ -179,4 +179,4 @@ def text_of(wanted: Wanted, root: str = "", ports: Collection[int] = ()) -> str 
         return file_system.open_sockets(f"/{words}", wanted.limit, root)
     if what == host_names.RESOLVER and not root:
         return host_names.resolved_here(words)
-    return Missing("not made here")
+    return Missing("not available here")

@@ -37,7 +37,8 @@ class Baseline(Struct, frozen=True):
     def missing(self, condition: Condition) -> str:
         """Why the rule cannot be judged against this recording; empty where it can."""
         if condition.metric in CARRIED:
-            return f"{condition.metric} still contains values from before the test and cannot be compared. Use another metric"
+            metric = condition.metric
+            return f"{metric} still contains values from before the test and cannot be compared. Use another metric"
         if overall(condition, self.result.summary):
             return ""
         hosts = [host["name"] for host in self.result.summary["hosts"]]

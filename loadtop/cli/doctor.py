@@ -38,7 +38,7 @@ def main(options: Options) -> int:
     reports: Sequence[Report] = blanked(asyncio.run(_examine_all(options)))
     if options.json is not None:
         found = {"schema": SCHEMA, "hosts": [report.as_json() for report in reports]}
-        write_json(found, options.json, "what was found")
+        write_json(found, options.json, "the checks")
     if options.json != "-":
         print("\n\n".join(text(report) for report in reports))
     return UNREACHABLE if any(report.problem for report in reports) else DONE

@@ -83,7 +83,7 @@ class VerboseLog:
 
     def take(self) -> str:
         if self._left_out:
-            self._text.write(f"LOG: {self._left_out} responses left out: they come faster than they can be shown\n")
+            self._text.write(f"LOG: {self._left_out} responses left out: they arrive faster than they can be shown\n")
         text = self._text.getvalue()
         self._text = StringIO()
         self._left_out = 0

@@ -116,7 +116,7 @@ def percentile(values: Distribution, percent: float) -> float:
     if not values.count:
         raise ValueError("an empty distribution has no percentiles")
     if not 0 <= percent <= 100:
-        raise ValueError(f"{percent} is no percentage")
+        raise ValueError(f"{percent} is not a percentage")
     place = (values.count - 1) * percent / 100
     rank = min(floor(place), values.count - 1)
     cumulative = list(accumulate(values.counts))

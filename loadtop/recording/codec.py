@@ -143,14 +143,14 @@ def loads(data: bytes | str) -> Any:
 def _check(frame: Frame) -> None:
     """Raise ValueError for what no test can have measured, and what would take no end of time or memory."""
     if not (0 <= frame.at <= MAX_SECONDS and 0 <= frame.wall <= MAX_UNIX_TIME):
-        raise ValueError("its time is impossible")
+        raise ValueError("its time is invalid")
     if len(frame.hosts) > MAX_HOSTS:
         raise ValueError(_TOO_MANY_HOSTS)
     latencies = None if frame.load is None else frame.load.latencies
     for name in () if latencies is None else _HISTOGRAMS:
         values: Distribution | None = getattr(latencies, name)
         if values is not None and not _is_possible(values):
-            raise ValueError("a histogram is impossible")
+            raise ValueError("a histogram is invalid")
 
 
 def _is_possible(values: Distribution) -> bool:

@@ -168,7 +168,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
         journal = path.with_name(f"{path.name}-wal")
         if journal.exists() and journal.stat().st_size:
-            raise SessionError(f"{path}: copy it and {journal.name} to a directory that can be written, to read both")
+            raise SessionError(f"{path}: copy it and {journal.name} to a writable directory, then open the copy")
         # No other program writes it and the journal is empty: the file alone can be read.
         with suppress(sqlite3.Error, UnicodeDecodeError):
             return _connect(path, "immutable=1")
@@ -185,7 +185,7 @@ def _check_file(path: Path) -> None:
         refused = isinstance(error, PermissionError)
         raise SessionError(f"{path}: {'not permitted to read it' if refused else error.strerror}") from None
     if stat.S_ISDIR(mode):
-        raise SessionError(f"{path}: this is a directory, give a recording in it")
+        raise SessionError(f"{path}: this is a directory: name a recording in it")
     if not stat.S_ISREG(mode):
         raise SessionError(f"{path}: not a recording of loadtop")
 
@@ -220,7 +220,7 @@ def _open(path: Path, how: str, *settings: str) -> sqlite3.Connection:
             raise SessionError(f"{path}: written by a newer loadtop (format {version}; this one knows up to {VERSION})")
         for kind, sql in connection.execute("SELECT type, sql FROM sqlite_schema"):
             if sql not in TABLES and (kind, sql) != ("index", None):  # views would be run
-                raise SessionError(f"{path}: not a recording of loadtop (something in it is no table of a recording)")
+                raise SessionError(f"{path}: not a recording of loadtop (it contains more than a recording's tables)")
         connection.set_progress_handler(None, 0)
         on_error.pop_all()
     return connection

@@ -64,7 +64,7 @@ def _check_closed(path: Path) -> None:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_SIZE, SHARED_FIRST)
         except (BlockingIOError, PermissionError):
-            raise SessionError("it is open: a test writes it, or somebody looks at it") from None
+            raise SessionError("it is in use: a test is writing it, or another program is reading it") from None
 
 
 def age(text: str) -> float:

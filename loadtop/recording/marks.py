@@ -102,9 +102,9 @@ def send(path: Path, text: str) -> None:
         finally:
             os.close(pipe)
     except BlockingIOError:
-        raise MarkError("the test does not read its marks: it hangs, or is suspended") from None
+        raise MarkError("the test is not reading marks: it hangs or is suspended") from None
     except OSError as error:
-        raise MarkError(f"the test is gone ({error.strerror})") from None
+        raise MarkError(f"the test has ended ({error.strerror})") from None
 
 
 def name_of(path: Path) -> str:

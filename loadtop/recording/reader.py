@@ -218,7 +218,7 @@ class Session(AbstractContextManager["Session"]):
             for row in self._connection.execute(query, (kind,)):
                 frame, at, crc, data = msgspec.convert(row, tuple[int, float, int, str])
                 if frame <= before:
-                    raise DamagedError("they are in no order")
+                    raise DamagedError("they are out of order")
                 before = frame
                 if crc != checksum(frame, kind, at, data):
                     self._note(f"a {kind} at interval {frame}", DamagedError("a checksum is wrong"))
@@ -282,7 +282,7 @@ class Session(AbstractContextManager["Session"]):
     def _note(self, which: str, error: Exception) -> None:
         problem = f"{which} left out: {error}"
         if problem not in self.damage and len(self.damage) <= MAX_NOTES:
-            self.damage.append(problem if len(self.damage) < MAX_NOTES else "more is left out")
+            self.damage.append(problem if len(self.damage) < MAX_NOTES else "further damage is not listed")
 
     def _at(self, number: int) -> float:
         """Return the time of a frame; infinite where it is missing or damaged."""
@@ -298,9 +298,9 @@ class Session(AbstractContextManager["Session"]):
             raise DamagedError("a checksum is wrong")
         meta = msgspec.convert(codec.loads(msgspec.convert(row[0], str)), SessionMeta)
         if not (0 <= meta.started <= container.MAX_UNIX_TIME and 0 < meta.interval_s <= container.MAX_SECONDS):
-            raise DamagedError("a time in it is impossible")
+            raise DamagedError("it contains an invalid time")
         if len(meta.command_line) > container.MAX_WORDS:
-            raise DamagedError("its command line is impossible")
+            raise DamagedError("its command line is invalid")
         clean: SessionMeta = blanked(meta)
         return clean
 

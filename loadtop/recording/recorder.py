@@ -177,7 +177,7 @@ class Recorder:
             self._queue.put_nowait(snapshot)
         except queue.Full:
             self._dropped += 1
-            self.problem = f"the disk of {self.path} does not answer: {_intervals(self._dropped)} not recorded"
+            self.problem = f"the disk of {self.path} does not respond: {_intervals(self._dropped)} not recorded"
 
     def flush(self) -> None:
         """Wait until all that was handed over is in the file, or cannot be."""
@@ -210,7 +210,7 @@ class Recorder:
                     writer.add_result(self._result())
         except Exception as error:
             # A mistake of this program: the test continues, and says so at its end.
-            self.problem = f"the recording to {self.path} broke off: {error!r}"
+            self.problem = f"the recording to {self.path} ended: {error!r}"
         finally:
             writer.close()
 
@@ -219,7 +219,7 @@ class Recorder:
         try:
             writer.write()
         except FileNotFoundError:
-            self.problem = f"{self.path} was removed or replaced: the recording has ended, the test goes on"
+            self.problem = f"{self.path} was removed or replaced: the recording has ended, the test continues"
             return False
         except (OSError, sqlite3.Error) as error:
             missing = f"cannot write to {self.path}: {reason(error)}; {_intervals(writer.waiting)} not recorded"

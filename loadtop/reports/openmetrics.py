@@ -55,7 +55,7 @@ def _load(snapshot: Snapshot) -> Iterator[str]:
         yield from _family(name, "gauge", f"{metric.title} ({metric.unit}) in the last interval.")
         yield _sample(name, {}, value)
     if times:
-        yield from _family("loadtop_load_latency_ms", "gauge", "Response times in the last interval; 100: the longest.")
+        yield from _family("loadtop_load_latency_ms", "gauge", "Response times of the last interval (100: longest).")
         yield from times
 
 
@@ -72,9 +72,11 @@ def _hosts(snapshot: Snapshot) -> Iterator[str]:
 def _verdict(snapshot: Snapshot) -> Iterator[str]:
     found = snapshot.diagnosis.verdict
     labels = {"bottleneck": found.bottleneck, "host": found.host or ""}
-    yield from _family("loadtop_verdict", "gauge", "1 for what is the limit now; none where there is headroom.")
+    yield from _family(
+        "loadtop_verdict", "gauge", "Always 1; its label names the current limit (none: headroom)."
+    )
     yield _sample("loadtop_verdict", labels, 1)
-    yield from _family("loadtop_verdict_confidence", "gauge", "How sure that is, from 0 to 1.")
+    yield from _family("loadtop_verdict_confidence", "gauge", "Confidence of the verdict, from 0 to 1.")
     yield _sample("loadtop_verdict_confidence", {}, found.confidence)
 
 

@@ -38,7 +38,7 @@ SCRIPT_FAILURES = (
 )
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
-NO_QUEUES = "accept queues cannot be asked for there"
+NO_QUEUES = "accept queues cannot be read there"
 _LISTS = {HOLDERS: "o", OPEN_FILES: "x"}  # orders
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _FAMILIES = dict(zip((wanted.path for wanted in TABLES), (2, 10), strict=True))  # Linux's AF_INET, AF_INET6
@@ -293,7 +293,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
     if dated is None:
         raise TransportError("cannot parse its response: {text}", text=ascii(first.strip()[:60]))
     files = {
-        path: found[path] if path in found else Missing(NO_FILE if _PATH.fullmatch(path) else "not made there")
+        path: found[path] if path in found else Missing(NO_FILE if _PATH.fullmatch(path) else "not available there")
         for path in (wanted.path for wanted in request.files)
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}

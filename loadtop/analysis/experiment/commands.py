@@ -143,11 +143,11 @@ async def _refusal(url: str, seconds: float) -> str:
             finally:
                 writer.close()
     except TimeoutError:
-        return f"it does not answer within {seconds:.1f} s"
+        return f"no response within {seconds:.1f} s"
     except ConnectionError as error:  # asyncio names the call that failed, not why
         return os.strerror(error.errno) if error.errno else str(error)
     except OSError as error:
         return str(error)
     except ValueError:  # a line longer than any
         pass
-    return "its answer is not one of HTTP"
+    return "its response is not HTTP"

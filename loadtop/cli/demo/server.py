@@ -94,7 +94,7 @@ async def _wait_until_it_serves(server: DemoServer, log: Path) -> None:
             problem = f"does not serve: {error}"
         await asyncio.sleep(0.02)
     if server.process.ended:
-        problem = "ended at once"
+        problem = "ended immediately"
     raise UnreachableError(f"the demo server did not start: {server.kind} {problem}: {_end_of(log)}")
 
 

@@ -17,8 +17,8 @@ EXIT_CODES = {
     INTERRUPTED: "Interrupted; the report is printed and the recording is complete.",
 }
 FILES = {
-    "$XDG_STATE_HOME/loadtop/*.loadtop": "Recordings of tests; ~/.local/state where the variable is not set.",
-    "~/.ssh/config": "The names of machines that --host takes.",
+    "$XDG_STATE_HOME/loadtop/*.loadtop": "Recordings of tests; in ~/.local/state if the variable is not set.",
+    "~/.ssh/config": "Names of machines that --host ssh://NAME accepts.",
 }
 
 
