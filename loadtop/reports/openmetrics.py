@@ -72,9 +72,7 @@ def _hosts(snapshot: Snapshot) -> Iterator[str]:
 def _verdict(snapshot: Snapshot) -> Iterator[str]:
     found = snapshot.diagnosis.verdict
     labels = {"bottleneck": found.bottleneck, "host": found.host or ""}
-    yield from _family(
-        "loadtop_verdict", "gauge", "Always 1; its label names the current limit (none: headroom)."
-    )
+    yield from _family("loadtop_verdict", "gauge", "Always 1; its label names the current limit (none: headroom).")
     yield _sample("loadtop_verdict", labels, 1)
     yield from _family("loadtop_verdict_confidence", "gauge", "Confidence of the verdict, from 0 to 1.")
     yield _sample("loadtop_verdict_confidence", {}, found.confidence)
