@@ -5,9 +5,7 @@ import re
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,12 +14,12 @@ from msgspec import Struct
 from collectors.apache.collector import parse
 from loadtop.rates.compute import server_rates
 from loadtop.servers.apache.record import ApacheStatus
+from tests.loads.program import wait_until
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.program import find_program
 from tests.servers.reference import APACHE, Reference
 
 HELD, WORKERS, REQUESTS = 2, 6, 40
-WITHIN_S = 60.0
 BROWSER = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
 HOLDING = "<?php while (!file_exists(__DIR__ . '/go')) { usleep(10000); clearstatcache(); } echo 'gone';"
 
@@ -82,12 +80,6 @@ def server(apache: ApacheFactory) -> Apache:
     return apache(mpm="prefork", php="mod", workers=WORKERS, pages={"a.html": "x", "hold.php": HOLDING})
 
 
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + WITHIN_S
-    while not holds():
-        assert time.monotonic() < end
-
-
 def test_workers_that_are_busy_and_idle(server: Apache, reference: Reference, tmp_path: Path) -> None:
     control = Control(reference, server, tmp_path)
     expected = (HELD + 1, WORKERS - HELD - 1)  # the page itself takes a worker
@@ -95,8 +87,8 @@ def test_workers_that_are_busy_and_idle(server: Apache, reference: Reference, tm
     for each in held:
         each.start()
     try:  # a worker may still close the connection of the page before
-        until(lambda: ((printed := control.status()).busy, printed.idle) == expected)
-        until(lambda: ((ours := read(server)).busy, ours.idle) == expected)
+        assert wait_until(lambda: ((printed := control.status()).busy, printed.idle) == expected)
+        assert wait_until(lambda: ((ours := read(server)).busy, ours.idle) == expected)
     finally:
         (server.documents / "go").touch()
         for each in held:
@@ -105,7 +97,7 @@ def test_workers_that_are_busy_and_idle(server: Apache, reference: Reference, tm
 
 def test_requests_and_their_rate(server: Apache, reference: Reference, tmp_path: Path) -> None:
     control = Control(reference, server, tmp_path)
-    until(lambda: (read(server).uptime_s or 0) > 0)  # before, apachectl prints no rate
+    assert wait_until(lambda: (read(server).uptime_s or 0) > 0)  # before, apachectl prints no rate
     first, printed_first = read(server), control.status()
     for _ in range(REQUESTS):
         fetch(f"{server.url}a.html")

@@ -4,11 +4,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+
+from tests.loads.program import wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -44,9 +45,6 @@ def test_a_killed_benchmark_leaves_no_server(name: str, number: signal.Signals, 
         assert _listens(port)
         benchmark.send_signal(number)
         assert benchmark.wait(20) != 0
-    deadline = time.monotonic() + 10
-    while _listens(port):
-        assert time.monotonic() < deadline, "its server still listens"
-        time.sleep(0.05)
+    assert wait_until(lambda: not _listens(port)), "its server still listens"
     if number != signal.SIGKILL:
         assert not list(tmp_path.iterdir())

@@ -20,6 +20,7 @@ from collectors.host import HostCollector, remote_machine
 from collectors.machine import Request, Wanted
 from collectors.transport.shell.guard import SocketDirectory
 from collectors.transport.ssh.transport import SshTransport
+from tests.loads.program import wait_until
 from tests.loads.running import until
 from tests.servers.program import Program, find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory
@@ -326,10 +327,7 @@ def test_sockets_do_not_outlive_the_program_however_it_ends() -> None:
     assert killed.returncode == -signal.SIGKILL
     left = Path(killed.stdout.strip())
     assert left.name.startswith("loadtop-")
-    deadline = time.monotonic() + 20
-    while left.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not left.exists()
+    assert wait_until(lambda: not left.exists())
 
 
 def test_sockets_are_removed_with_the_process_that_guards_them() -> None:

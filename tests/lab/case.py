@@ -23,7 +23,7 @@ from tests.servers.postgresql import PostgresqlFactory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
 from tests.servers.sshd import SshdFactory
-from tests.servers.wsgi import GunicornFactory
+from tests.servers.wsgi import GunicornFactory, UwsgiFactory
 
 PROOF_S, RUN_S = 3, 8
 WITHIN_S = 4.5
@@ -47,6 +47,7 @@ class Bench:
         self.postgresql = PostgresqlFactory(stack)
         self.redis = RedisFactory(stack)
         self.gunicorn = GunicornFactory(stack)
+        self.uwsgi = UwsgiFactory(stack)
         self.sshd = SshdFactory(stack)
 
 

@@ -18,10 +18,11 @@ from tests.servers.haproxy import Haproxy
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
 
 
-def waits_at(port: int) -> float:
-    """Connections in a port's accept queue, as ``ss`` prints them."""
-    done = subprocess.run(["ss", "-ltnH", f"sport = :{port}"], capture_output=True, text=True, check=True)
-    return float(sum(int(line.split()[1]) for line in done.stdout.splitlines()))
+def waits_at(place: int | Path) -> float:
+    """Connections in the accept queue of a port or a unix socket, as ``ss`` prints them."""
+    chosen = ["-t", f"sport = :{place}"] if isinstance(place, int) else ["-x", "src", str(place)]
+    done = subprocess.run(["ss", "-OlnH", *chosen], capture_output=True, text=True, check=True)
+    return float(sum(int(line.split("LISTEN")[1].split()[0]) for line in done.stdout.splitlines()))
 
 
 def queued_in(haproxy: Haproxy) -> float:
@@ -61,6 +62,16 @@ def gunicorn(workers: int) -> Build:
     def build(bench: Bench, lifted: bool) -> Stand:
         server = bench.gunicorn(workers=24 if lifted else workers)
         return Stand(server.url, sign=lambda: waits_at(server.port or 0))
+
+    return build
+
+
+def uwsgi(workers: int) -> Build:
+    """uWSGI with its HTTP router, which asks the workers at a unix socket."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        server = bench.uwsgi(workers=24 if lifted else workers)
+        return Stand(server.url, sign=lambda: waits_at(server.workers))
 
     return build
 
@@ -140,6 +151,10 @@ CASES = [
     Case(
         name="2 workers of gunicorn", expected="gunicorn-workers", build=gunicorn(2), concurrency=12, proven=queues,
         evidence="gunicorn.listen_queue", advice="Raise --workers of gunicorn from 2 to 1", quick=True,
+    ),
+    Case(
+        name="2 workers of uWSGI", expected="uwsgi-workers", build=uwsgi(2), concurrency=12, proven=queues,
+        evidence="uwsgi.listen_queue", advice="Raise --workers of uWSGI from 2 to 1",
     ),
     Case(
         name="1 server, maxconn 3", expected="haproxy-queue", build=haproxy(1, 3), concurrency=12, proven=queues,
