@@ -53,7 +53,7 @@ class Baseline(Struct, frozen=True):
             ("load", _loads(result), _loads(self.result)),
         ):
             if ours != theirs:
-                yield f"{self.name} has another {what}: {theirs or 'none'}, not {ours or 'none'}"
+                yield f"{self.name} has a different {what}: {theirs or 'none'}, not {ours or 'none'}"
 
     def as_json(self, result: RunResult) -> Json:
         """What the JSON summary says of the recording; ``differences`` are those of :meth:`differences`."""

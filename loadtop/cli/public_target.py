@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from loadtop.cli.exit_codes import INTERRUPTED, ExitError
 from loadtop.cli.options.table import TUNE_CONNECTIONS, Options
-from loadtop.i18n import plain, tr
+from loadtop.i18n import plain, plural, tr
 
 MANY_CONNECTIONS = 500  # more are asked about
 SHOWN = 3  # addresses that are named in the line
@@ -29,7 +29,13 @@ def confirm_public_targets(loads: Iterable[Options], *, yes: bool) -> int | None
     found = list(dict.fromkeys(place for _, places in public for place in places))
     more = "" if len(found) <= SHOWN else f" (+{len(found) - SHOWN})"
     named = ", ".join(plain(place) for place in found[:SHOWN]) + more
-    print(tr("loadtop: the load targets a public address: {places}", places=named), file=sys.stderr, flush=True)
+    line = plural(
+        len(found),
+        "loadtop: the load targets a public address: {places}",
+        "loadtop: the load targets public addresses: {places}",
+        places=named,
+    )
+    print(line, file=sys.stderr, flush=True)
     if yes:
         return None
     connections = max(most_connections(options) for options, _ in public)

@@ -176,7 +176,10 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
     """Advice if the workers need too much memory, with the number that fits if it is known."""
     limit = _largest(host)
     room = worker_room(host, limit.group)
-    figures: dict[str, Parameter] = {"setting": limit.setting, "now": limit.now}
+    setting: Parameter = limit.setting
+    if isinstance(setting, str) and setting.startswith("--"):  # loadtop has options too
+        setting = Message("{option} of {program}", option=setting, program=limit.group)
+    figures: dict[str, Parameter] = {"setting": setting, "now": limit.now}
     if room is None or (limit.now is not None and room.workers >= limit.now):
         template = "Lower {setting} from {now}, or add memory."
         if limit.now is None:

@@ -114,7 +114,7 @@ def _assess_queue(measured: Measured, host: HostView) -> Assessment | None:
         evidence=(
             Row("tcp.listen_overflows_s", overflows, OVERFLOWS_S, "/s", "PCP tcplistenoverflows: any"),
             Row("tcp.accept_queue", queue, room, "conn", "ss -ltn: Recv-Q, Send-Q"),
-            Row("tcp.listen_drops_s", rates.tcp.listen_drops, 0, "/s", "netdata: over 1/s"),
+            Row("tcp.listen_drops_s", rates.tcp.listen_drops, 1, "/s", "netdata: over 1/s"),
         ),
         advice=lambda: _queue_advice(measured, own),
         confidence=agreement(None if own is None else _is_full(own), exceeds(queue, 0)),

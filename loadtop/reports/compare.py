@@ -50,7 +50,7 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
     if comparison.by == "time" and parts:
         lines += [*_periods(comparison, parts), ""]
     least = tr("{percent} % (higher for p90 and p99)", percent=f"{comparison.percent:g}")
-    lines.append(tr("Differences below {least} are ignored: identical runs vary by that much.", least=least))
+    lines.append(tr("Differences below {least} are ignored, because identical runs also differ.", least=least))
     lines += wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
     return [line.rstrip() for line in lines]
 
@@ -120,10 +120,10 @@ def _shortness(row: MetricRow, run: int) -> str:
     a, b = (0 if known is None else known.intervals for known in (row.samples[0], row.samples[run]))
     needed = row.changes[run - 1].needed_intervals
     if needed is not None:
-        return tr("{a} and {b} of about {more} intervals", a=a, b=b, more=needed)
+        return tr("{a} and {b} intervals, about {more} needed", a=a, b=b, more=needed)
     if min(a, b) < LEAST:
-        return tr("{a} and {b} of at least {more} intervals", a=a, b=b, more=LEAST)
-    return tr("{a} and {b} of over {more} intervals", a=a, b=b, more=MOST)
+        return tr("{a} and {b} intervals, at least {more} needed", a=a, b=b, more=LEAST)
+    return tr("{a} and {b} intervals, over {more} needed", a=a, b=b, more=MOST)
 
 
 def _settings(comparison: Comparison) -> Iterator[str]:

@@ -122,7 +122,7 @@ class Pools(Struct, frozen=True):
         queue = plural(waiting, "{n} request is waiting.", "{n} requests are waiting.") if waiting else None
         if pool.started is not None and pool.started < most:
             slow = Message(
-                "Raise --cheaper from {started} workers: the pool grows too slowly towards its limit of {workers}.",
+                "Raise --cheaper: only {started} of {workers} workers run, and the pool grows too slowly.",
                 started=pool.started // threads,
                 workers=workers,
             )

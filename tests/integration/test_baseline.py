@@ -38,7 +38,7 @@ async def test_a_slower_server_fails_a_rule_about_the_baseline_and_the_same_one_
     assert (same.returncode, worse.returncode) == (0, 1), same.stderr + worse.stderr
     assert "--fail-if rule is not true: p50>baseline+200%: " in same.stderr
     assert re.search(r"--fail-if rule is true: p50>baseline\+200%: .*; significant \(p", worse.stderr)
-    assert "main has another URL" in worse.stderr  # another port
+    assert "main has a different URL" in worse.stderr  # another port
     (found,) = summary_of(worse.stdout)["rules"]
     assert found["held"]
 

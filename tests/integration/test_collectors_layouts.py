@@ -106,8 +106,7 @@ async def settled(pid: int, holds: Callable[[HostSample], bool]) -> HostSample:
     try:
         end = time.monotonic() + 60.0
         while time.monotonic() < end:
-            sample, _ = host.latest()
-            if sample is not None and holds(sample):
+            if (sample := host.latest()[0]) is not None and holds(sample):
                 return sample
             await asyncio.sleep(0.05)
         raise AssertionError(f"never held: {host.latest()}")

@@ -94,6 +94,14 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
         "fpm-workers",
         ["All 3 running children of the php-fpm pool www", "its limit of 50"],
     ),
+    "a pool that starts them on demand": (
+        {"board": None, "load": asking(12), "changes": pool(3, queue=9, most=50, total=3, manager="ondemand")},
+        "fpm-workers", ["Set pm = static: the pool grows too slowly towards its limit of 50"],
+    ),
+    "a pool of an unknown limit": (
+        {"board": None, "load": asking(12), "changes": pool(3, queue=9, most=None, total=3, manager="dynamic")},
+        "fpm-workers", ["Raise pm.max_children. ", "All 3 children"],
+    ),
     "an open load that piles up before fpm": (
         {"board": None, "load": arriving(40, 12.0), "changes": pool(2, queue=38, most=2)}, "fpm-workers", [],
     ),

@@ -35,7 +35,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end the
 
 COMMON_KEYS: tuple[BindingType, ...] = (  # keys of every cockpit that are not in its last line
     Binding("tab", "tab(1)", "next machine or panel"),
-    Binding("shift+tab", "tab(-1)", "machine or panel before"),
+    Binding("shift+tab", "tab(-1)", "previous machine or panel"),
     Binding("escape", "step_back", "back"),
     Binding("ctrl+s", "picture", "picture", priority=True),
     Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
@@ -56,7 +56,7 @@ class Cockpit(TerminalApp[signal.Signals], inherit_bindings=False):
         *(Binding(key.key, key.action, key.label) for key in KEYS if key.key != "1"),
         *(Binding(digit, f"type_load('{digit}')", "set the load") for digit in "123456789"),
         Binding("right,down", "screen.choose(1)", "next panel"),
-        Binding("left,up", "screen.choose(-1)", "panel before"),
+        Binding("left,up", "screen.choose(-1)", "previous panel"),
         *COMMON_KEYS,
     ]
 

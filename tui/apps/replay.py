@@ -37,7 +37,7 @@ KEYS = (
     Key("left", "step(-1)", "<-", "", "the previous interval", 2),
     Key("right", "step(1)", "->", "step", "the next interval", 2),
     Key("minus", "speed(False)", "-", "", "play slower", 3),
-    Key("plus,equals_sign", "speed(True)", "+", "speed", "play faster, up to 64 times", 3),
+    Key("plus,equals_sign", "speed(True)", "+", "speed", "play faster, up to 64 times normal speed", 3),
     Key("t", "ask_time", "t", "time", "jump to 1:30, 95 or 50%", 4),
     Key("m", "to_mark(True)", "m", "mark", "the next mark", 5),
     Key("M", "to_mark(False)", "M", "", "the previous mark", 9, footer=False),
@@ -70,7 +70,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         Binding("home", "go_to(0)", "to the beginning"),
         Binding("end", "go_to(1)", "to the end"),
         Binding("down", "screen.choose(1)", "next panel"),
-        Binding("up", "screen.choose(-1)", "panel before"),
+        Binding("up", "screen.choose(-1)", "previous panel"),
         *COMMON_KEYS,
     ]
 

@@ -94,7 +94,7 @@ async def _run(argv: Sequence[str], output: IO[bytes], remote: bool, directory: 
         await process.close()
     if process.problem is not None:
         return Message("cannot be run: {reason}", reason=process.problem)
-    return Message("ended with {code}", code=process.exit_code) if process.exit_code else None
+    return Message("ended with exit code {code}", code=process.exit_code) if process.exit_code else None
 
 
 async def wait_until_ready(ready: str, *, place: str | None, directory: Path, seconds: float) -> None:

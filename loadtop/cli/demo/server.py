@@ -82,7 +82,7 @@ async def _wait_until_it_serves(server: DemoServer, log: Path) -> None:
             pass
 
     deadline = time.monotonic() + READY_S
-    problem = "does not serve: no answer"
+    problem = "does not respond"
     while time.monotonic() < deadline and not server.process.ended:
         try:
             return await asyncio.to_thread(fetch)
@@ -91,7 +91,7 @@ async def _wait_until_it_serves(server: DemoServer, log: Path) -> None:
             problem = f"cannot run programs here ({error})"
             break
         except OSError as error:
-            problem = f"does not serve: {error}"
+            problem = f"does not respond ({error})"
         await asyncio.sleep(0.02)
     if server.process.ended:
         problem = "ended immediately"

@@ -11,14 +11,14 @@ EXIT_CODES = {
     DONE: "Done.",
     FAILED_IF: "Done, and a --fail-if rule was true.",
     USAGE: "The command line is wrong; nothing was sent.",
-    UNREACHABLE: "A target or a machine cannot be reached.",
+    UNREACHABLE: "A target or a host cannot be reached, or a command of an experiment failed.",
     FILE: "A file cannot be read or written.",
     INVALID: "With --strict: the load generator was the limit, so the figures are not the server's.",
     INTERRUPTED: "Interrupted; the report is printed and the recording is complete.",
 }
 FILES = {
     "$XDG_STATE_HOME/loadtop/*.loadtop": "Recordings of tests; in ~/.local/state if the variable is not set.",
-    "~/.ssh/config": "Names of machines that --host ssh://NAME accepts.",
+    "~/.ssh/config": "Aliases of hosts, for --host NAME=ssh://ALIAS.",
 }
 
 

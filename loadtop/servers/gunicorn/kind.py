@@ -22,5 +22,5 @@ GUNICORN = Pools(
     sentence="gunicorn's workers are the limit",
     configuration="workers = {workers}\nthreads = {threads}",
     enable="",
-    apply="Reload gunicorn (SIGHUP) for the change to take effect.",
+    apply="Reload gunicorn (SIGHUP) for the change to take effect; restart it if it has --workers on its command line.",
 ).kind()

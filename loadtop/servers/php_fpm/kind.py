@@ -69,18 +69,21 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
         started = Message(
             "All {total} running children of the php-fpm pool {pool} are busy.", total=pool.total, pool=pool.pool
         )
-        slow = Message(
+        raised = (
             "Raise pm.start_servers and pm.min_spare_servers, or set pm = static: the pool "
-            "grows too slowly towards its limit of {most}.",
-            most=most,
+            "grows too slowly towards its limit of {most}."
         )
+        if pool.manager == "ondemand":  # which has neither
+            raised = "Set pm = static: the pool grows too slowly towards its limit of {most}."
+        slow = Message(raised, most=most)
         return sentences(slow, started, queue)
     all_busy = "All children of the php-fpm pool {pool} are busy while the CPU is not."
     more = "Raise pm.max_children."
     if most is not None:
         all_busy = "All {most} children of the php-fpm pool {pool} are busy while the CPU is not."
+    if pool.configured_children is not None:
         more = "Raise pm.max_children from {most}."
-        if callers is not None and callers > most:
+        if callers is not None and most is not None and callers > most:
             more = "Raise pm.max_children from {most} to {callers}: {in_flight} requests are in flight."
     in_flight = measured.in_flight
     return sentences(

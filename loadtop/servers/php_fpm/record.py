@@ -39,8 +39,13 @@ class FpmPool(ServerReading, frozen=True):
 
     @property
     def most_children(self) -> int | None:
-        """The most children: configured, or those that run now (a static pool runs all of them)."""
+        """The most children: configured, or those that run now."""
         return self.max_children or self.total or None
+
+    @property
+    def configured_children(self) -> int | None:
+        """The value of pm.max_children; a static pool runs so many."""
+        return self.max_children or (self.total if self.manager == "static" else None) or None
 
     @property
     def slots(self) -> int | None:
@@ -52,7 +57,7 @@ class FpmPool(ServerReading, frozen=True):
 
     @property
     def worker_limit(self) -> WorkerLimit:
-        return WorkerLimit("pm.max_children", GROUP, self.most_children)
+        return WorkerLimit("pm.max_children", GROUP, self.configured_children)
 
     @property
     def full(self) -> float | None:

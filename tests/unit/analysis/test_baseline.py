@@ -106,8 +106,8 @@ def test_another_url_and_another_load_are_named() -> None:
     assert list(baseline.differences(baseline.result)) == []
     other.series.loads = {1: "c=20"}
     assert list(baseline.differences(other)) == [
-        "main has another URL: http://web1/, not http://web1/other",
-        "main has another load: c=10, not c=20",
+        "main has a different URL: http://web1/, not http://web1/other",
+        "main has a different load: c=10, not c=20",
     ]
     assert baseline.as_json(other)["differences"] == list(baseline.differences(other))
 

@@ -100,7 +100,7 @@ async def test_a_variant_that_fails_stops_it_and_the_first_is_restored(plan: Exp
     lab = Lab(plan)
     with pytest.raises(VariantError) as error:
         await lab.runner.run()
-    assert "variant two: 'test ! -e broken' ended with 1" in str(error.value)
+    assert "variant two: 'test ! -e broken' ended with exit code 1" in str(error.value)
     assert str(error.value.restored) == "the first variant, one, is restored"
     assert log(plan)[:3] == ["one", "two", "one"]
     assert len(lab.cells) == 2
@@ -111,7 +111,7 @@ async def test_a_finish_command_that_fails_hides_no_other_failure(plan: Experime
     lab = Lab(replace(plan, finish=("false",)))
     with pytest.raises(VariantError):
         await lab.runner.run()
-    assert str(lab.runner.finish_error) == "'false' ended with 1"
+    assert str(lab.runner.finish_error) == "'false' ended with exit code 1"
 
 
 async def test_a_machine_without_room_for_a_process_is_a_failed_command(
