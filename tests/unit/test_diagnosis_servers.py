@@ -19,9 +19,9 @@ Settings = dict[str, Any]
 
 
 def pool(
-    active: int, *, queue: int | None = 0, most: int = 5, total: int | None = None, manager: str = "static"
+    active: int, *, queue: int | None = 0, most: int | None = 5, total: int | None = None, manager: str = "static"
 ) -> Settings:
-    started = most if total is None else total
+    started = (most or 0) if total is None else total
     return {"fpm": (FpmPool("www", manager, 0, queue, 511, started - active, active, started, 0, None, most),)}
 
 
