@@ -125,7 +125,9 @@ def socket_of(url: str) -> str | None:
 def parse(text: str) -> tuple[HaproxyProxy, ...]:
     head, _, rest = text.lstrip().partition("\n")
     if not head.startswith("# pxname,svname,"):
-        raise ParseError("an HTML page, not the table" if head[:1] == "<" else "this is not the table of HAProxy")
+        if head[:1] == "<":
+            raise ParseError("an HTML page, not HAProxy's statistics as CSV")
+        raise ParseError("this is not HAProxy's statistics as CSV")
     names = head[2:].rstrip("\r").split(",")[:_MOST_COLUMNS]
     lines = islice(complete_lines(rest), _MOST_ROWS)
     try:

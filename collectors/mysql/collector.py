@@ -214,7 +214,7 @@ def parse(text: str, address: str = "") -> MysqlStatus:
     rows = (line.partition("\t") for line in complete_lines(text))
     version = next((short(value, LONGEST_TEXT) for name, _, value in rows if name == "version"), "")
     if "Threads_connected" not in found or not version:
-        raise ParseError("not a status of MySQL: Threads_connected or the version is missing")
+        raise ParseError("not MySQL status data: Threads_connected or the version is missing")
     running = found.get("Threads_running")  # this question's own session too
     blocker, _ = blocking(text)
     return MysqlStatus(

@@ -85,7 +85,7 @@ def parse(text: str, fetch_s: float | None = None) -> FpmPool:
     table = _json(text) if text.lstrip()[:1] == "{" else _lines(text)
     pool = short(table.get("pool", ""), LONGEST_TEXT)
     if not pool or "process manager" not in table:
-        raise ParseError("no pool and process manager: this is not the status page of php-fpm")
+        raise ParseError("`pool` or `process manager` is missing: this is not the status page of php-fpm")
 
     def number(name: str) -> int | None:
         return count_or_none(table.get(name))

@@ -182,7 +182,7 @@ def parse(text: str, address: str = "") -> PostgresqlStatus:
         rows.setdefault(name, value)
     version = short(rows.get("server_version", ""), LONGEST_TEXT)
     if "sessions" not in found or not version:
-        raise ParseError("not a status of PostgreSQL: the number of sessions or the version is missing")
+        raise ParseError("not PostgreSQL status data: the number of sessions or the version is missing")
     hidden = bool(found.get("hidden"))
 
     def seen(name: str) -> int | None:

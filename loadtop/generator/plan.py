@@ -143,7 +143,7 @@ class Step(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.concurrency is not None and not 1 <= self.concurrency <= MAX_CONNECTIONS:
-            _refuse(Message("{n} connections", n=self.concurrency), Message("1 to {max}", max=MAX_CONNECTIONS))
+            _refuse(Message("a concurrency of {n}", n=self.concurrency), Message("1 to {max}", max=MAX_CONNECTIONS))
         if self.rate is not None and not 0 < self.rate <= MAX_RATE:
             _refuse(_option("--rate", self.rate), Message("a number of requests/s above 0"))
         if self.duration_s is not None and not 0 < self.duration_s < float("inf"):

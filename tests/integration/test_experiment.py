@@ -84,7 +84,7 @@ apply = ["echo 'no such \\\\033[31mmodule' >&2; exit 7"]
     done = loadtop("experiment", str(file), env=put_ssh(tmp_path, machine.config))
     assert done.returncode == 3, done.stderr
     assert "variant second:" in done.stderr
-    assert "ended with 7" in done.stderr
+    assert "ended with exit code 7" in done.stderr
     assert "no such" in done.stderr
     assert "\x1b" not in done.stderr
     assert "the first variant, first, is restored" in done.stderr

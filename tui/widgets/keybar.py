@@ -53,7 +53,7 @@ KEYS = (
     Key("h", "next_host", "h", "host", "show the next host", 10),
     Key("o", "screen.order", "o", "order", "sort the processes by the next column", 13, footer=False),
     Key("O", "screen.reverse", "O", "reverse", "reverse the order of the processes", 13, footer=False),
-    Key("slash", "screen.filter", "/", "filter", "show only processes that contain a text", 11),
+    Key("slash", "screen.filter", "/", "filter", "show only processes that match the text you enter", 11),
     Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 12),
     Key("colon,ctrl+p", "palette", ":", "all", "search all commands", 4),
     Key("question_mark", "help", "?", "help", "show this help", 1),

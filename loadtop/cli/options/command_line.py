@@ -286,7 +286,8 @@ def _several_steps(options: Options, steps: str) -> tuple[Step, ...]:
         try:
             concurrency, rate = (int(word), None) if options.rate is None else (None, float(word))
         except ValueError:
-            raise UsageError(f"--steps '{steps}': '{word}' is not a number; write 1,2,4,8") from None
+            number = "a whole number" if options.rate is None else "a number"
+            raise UsageError(f"--steps '{steps}': '{word}' is not {number}; write 1,2,4,8") from None
         found.append(Step(concurrency, rate, seconds, options.requests))
     return tuple(found)
 

@@ -98,7 +98,8 @@ def check(plan: Plan) -> None:
     for step in plan.steps:
         if runs_in_turn(plan) and step.requests is not None and step.requests % threads_of(step):
             raise PlanError(
-                "With --engine jmeter, -n must be a multiple of each step's {threads} threads, got {requests}.",
+                "With --engine jmeter, -n must be a multiple of the threads of every step: {requests} is not a "
+                "multiple of {threads}.",
                 requests=step.requests,
                 threads=threads_of(step),
             )

@@ -130,7 +130,7 @@ def test_anything_but_a_table_of_unix_sockets_is_reported(table: str) -> None:
         ("haproxy", 401, "", "USER:PASSWORD", None),
         ("haproxy", 503, "", "status 503", None),
         ("haproxy", 200, "<html>", "an HTML page", None),
-        ("haproxy", 200, "hello\n", "not the table", None),
+        ("haproxy", 200, "hello\n", "not HAProxy's statistics", None),
         ("nginx", 200, "<html>", "not the text of stub_status", nginx.FIX),
         ("nginx", 401, "", "not permitted (401)", nginx.FIX),
         ("nginx", 403, "", "allow ADDRESS;", nginx.FIX),
