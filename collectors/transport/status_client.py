@@ -159,7 +159,7 @@ async def read_response(reader: asyncio.StreamReader) -> Response:
         if not data:
             if response.has_head and response.ends_with_connection:
                 return response
-            raise _unreadable("the connection was closed before its end")
+            raise _unreadable("the connection was closed before the response was complete")
         before = len(response.body)
         try:
             response.parser.feed_data(data)

@@ -151,7 +151,7 @@ class Message:
     """``many`` is the template for every number ``n`` but 1 (:func:`plural`). ``params`` are sorted by name.
 
     :raises ValueError: for a place without its parameter, an unknown format, or more than :data:`MAX_DEPTH` messages
-        within each other
+        nested in each other
     """
 
     template: str
@@ -174,11 +174,11 @@ class Message:
             if isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
                 raise ValueError(f"the value of {{{name}}} is too large")
             if isinstance(value, Message | tuple) and self.depth > MAX_DEPTH:
-                raise ValueError("too many messages within each other")
+                raise ValueError("messages are nested too deeply")
 
     @property
     def depth(self) -> int:
-        """How many messages are within each other, counting this one."""
+        """The nesting depth of messages, counting this one."""
         values = [value if isinstance(value, tuple) else (value,) for _, value in self.params]
         return 1 + max((part.depth for parts in values for part in parts if isinstance(part, Message)), default=0)
 

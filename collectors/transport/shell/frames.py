@@ -34,7 +34,7 @@ LOOP_SILENCE_S = 60
 SCRIPT_FAILURES = (
     ("awk.{0,200}not found", Message("awk is missing: install mawk, gawk or busybox there")),
     ("dd.{0,20}not found", Message("dd is missing: install coreutils or busybox there")),
-    ("what reads here was ended", Message("its awk or perl, which reads the samples, was killed or ran out of memory")),
+    ("the reading process ended", Message("its awk or perl, which reads the samples, was killed or ran out of memory")),
 )
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 

@@ -143,7 +143,7 @@ feed() {
 read_all() {
     read -r feeder
     awk $now '@READ@'
-    echo "what reads here was ended" >&2
+    echo "the reading process ended" >&2
     read -r rest 2>/dev/null <"$feeder/stat"
     set -- $rest
     if [ "$4" = $$ ]; then kill "$feeder"; fi

@@ -34,7 +34,7 @@ DAEMON = "permission denied while trying to connect to the Docker daemon socket 
         ("sh: 21: cd: can't cd to /proc", "no /proc for its processes"),
         ("awk: not found", "install mawk, gawk or busybox"),
         ("sh: 1: dd: not found", "install coreutils or busybox"),
-        ("what reads here was ended", "was killed"),
+        ("the reading process ended", "was killed"),
     ],
 )
 def test_a_known_problem_comes_with_advice(said: str, part: str) -> None:

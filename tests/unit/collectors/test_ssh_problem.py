@@ -75,7 +75,7 @@ def test_a_key_under_a_hostile_name() -> None:
     ("messages", "status", "printed", "parts"),
     [
         (["Killed"], 137, "", ["its shell or a program it started was ended by signal 9"]),
-        (["what reads here was ended"], 1, "", ["its awk or perl"]),
+        (["the reading process ended"], 1, "", ["its awk or perl"]),
         ([], 1, "\x1b[31mThis account is not available.\r\n", ["status 1", "This account is not available."]),
     ],
 )
