@@ -163,7 +163,7 @@ async def test_a_busy_other_server_stays_visible(apache: ApacheFactory, watch: W
     client = psutil.Process(foreign.pid).children()[0]
 
     def seen(sample: HostSample) -> bool:
-        for _ in range(20):
+        for _ in range(5):
             with contextlib.suppress(OSError):
                 ask(foreign.url)
         return client.pid in of(sample, OTHER)

@@ -115,7 +115,6 @@ def _work(end: threading.Event, file: Path) -> None:
     file.unlink()
 
 
-@pytest.mark.quiet("compares figures of spans that differ by a moment")
 async def test_one_stretch_of_time(seen: Seen) -> None:
     for rates in (seen.near, seen.far):
         assert rates.seconds == pytest.approx(SECONDS, abs=1.0)

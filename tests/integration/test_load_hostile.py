@@ -67,7 +67,7 @@ async def watch(pool: LoadPool, sizes: list[int]) -> None:
 async def test_endless_input_is_abandoned(keepalive: bool, start: bytes, again: bytes, kind: str) -> None:
     sizes: list[int] = []
     async with scripted(handler=endless(start, again)) as server:
-        what = plan(server.url, requests=2, concurrency=2, keepalive=keepalive, timeout_s=1.5, keep_going=True)
+        what = plan(server.url, requests=2, concurrency=2, keepalive=keepalive, timeout_s=0.8, keep_going=True)
         began = time.monotonic()
         run = await run_load(what, during=lambda pool: watch(pool, sizes))
     assert time.monotonic() - began < 15

@@ -106,7 +106,7 @@ async def test_the_rate_is_shared() -> None:
 
 
 async def test_steps_continue_together() -> None:
-    async with scripted(pause_s=0.02) as server:
+    async with scripted(pause_s=0.012) as server:
         steps = [Step(concurrency=level, requests=500) for level in (2, 4, 6)]
         samples, workers = await grow(plan(server.url, *steps, keepalive=True))
     run = gather(samples)

@@ -48,7 +48,7 @@ class Marked(Struct, frozen=True):
         while not count(len(self.processes())):
             if time.monotonic() > began + within_s:
                 raise AssertionError(f"after {within_s} s there run {self.processes()}")
-            time.sleep(0.02)
+            time.sleep(0.05)
         return time.monotonic() - began
 
     def gone(self, within_s: float) -> float:

@@ -47,7 +47,7 @@ def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
     while not holds():
         if time.monotonic() > end:
             return False
-        time.sleep(0.02)
+        time.sleep(0.05)
     return True
 
 

@@ -87,14 +87,14 @@ class Apache(Struct, frozen=True):
         return self.directory / "error.log"
 
     def requests(self) -> list[str]:
-        """The access log's lines without those of status pages, read when no line has come for 0.6 s.
+        """The access log's lines without those of status pages, read when no line has come for 0.4 s.
 
         Apache writes a line after the response, and also where a client has gone away before it.
         """
         before = -1
         while before != (size := self.access_log.stat().st_size):
             before = size
-            time.sleep(0.6)
+            time.sleep(0.4)
         lines = self.access_log.read_text(errors="replace").splitlines()
         return [line for line in lines if not any(f" {path}" in line for path in STATUS_PATHS)]
 
@@ -175,8 +175,8 @@ class ApacheFactory:
             )
         )
         server = Apache(program, directory, port, "https" if tls else "http", mpm, workers, certificate, fpm)
-        least = workers if mpm == "prefork" else 1
-        program.wait_until(lambda: _serves(server) and len(program.members()) > least, server.error_log)
+        least = workers if mpm == "prefork" and not launcher else 0
+        program.wait_until(lambda: _serves(server) and _children(program.pid) >= least, server.error_log)
         return server
 
 
@@ -184,6 +184,10 @@ def proxying(url: str) -> str:
     """What Apache's configuration has for passing all requests on to a URL but those of its status page."""
     modules = _installation().load("proxy", "proxy_http")
     return f"{modules}\nProxyPass /server-status !\nProxyPass / {url}\n"
+
+
+def _children(pid: int) -> int:
+    return len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
 def _serves(server: Apache) -> bool:

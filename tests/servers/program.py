@@ -134,7 +134,7 @@ class Program:
         self.process.wait()
         deadline = time.monotonic() + 20.0
         while self.members() and time.monotonic() < deadline:
-            time.sleep(0.01)
+            time.sleep(0.05)
 
     def members(self) -> list[int]:
         """The living processes of its session."""
