@@ -34,7 +34,7 @@ def test_only_a_service_that_serves_one_after_the_other_is_the_dependency(
     asked = service(PLACES, places)
     place = f"127.0.0.1:{asked.port}"
     # A closed load on 64 places would run in step: a reading would see all of it or nothing.
-    found = summary(nginx(proxy_pass=asked.url).url, "-t", "8", "--interval", "1", *options)
+    found = summary(nginx(proxy_pass=asked.url).url, "-t", "6", "--interval", "1", *options)
     verdict = found["verdict"]
     if places == 1:
         assert verdict["bottleneck"] == "dependency", verdict

@@ -176,7 +176,8 @@ class ApacheFactory:
         )
         server = Apache(program, directory, port, "https" if tls else "http", mpm, workers, certificate, fpm)
         least = workers if mpm == "prefork" and not launcher else 0
-        program.wait_until(lambda: _serves(server) and _children(program.pid) >= least, server.error_log)
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        program.wait_until(lambda: _serves(server) and len(children.read_text().split()) >= least, server.error_log)
         return server
 
 
@@ -184,10 +185,6 @@ def proxying(url: str) -> str:
     """What Apache's configuration has for passing all requests on to a URL but those of its status page."""
     modules = _installation().load("proxy", "proxy_http")
     return f"{modules}\nProxyPass /server-status !\nProxyPass / {url}\n"
-
-
-def _children(pid: int) -> int:
-    return len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
 def _serves(server: Apache) -> bool:
