@@ -79,7 +79,7 @@ class LiveTest:
             baseline = Baseline(session.path, result_of(session))
         relative = [condition for condition in options.fail_if if condition.beyond is not None]
         if not relative:
-            said = tr("--baseline is not used: no --fail-if names baseline, as in 'p99>baseline+10%'")
+            said = tr("--baseline is not used: add a rule that names it, such as --fail-if 'p99>baseline+10%'")
             print(said, file=sys.stderr)
         for condition in relative:
             if missing := baseline.missing(condition):

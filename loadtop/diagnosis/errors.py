@@ -18,7 +18,7 @@ LEAST_BROKEN = 2.0  # requests of one interval: a single one that fails is no ra
 
 SAID: Mapping[str, Translatable] = {
     "connect": "{share:.0f} % of the requests cannot connect.",
-    "receive": "The server closes the connection before {share:.0f} % of the responses are complete.",
+    "receive": "{share:.0f} % of the responses are cut off: the server closes the connection before they are complete.",
     "exceptions": "{share:.0f} % of the responses are not valid HTTP.",
     "timeout": "{share:.0f} % of the requests time out (-s).",
     "status": "{share:.0f} % of the responses are server errors (5xx or 429).",

@@ -65,7 +65,7 @@ def _hosts(snapshot: Snapshot) -> Iterator[str]:
         values = {host.name: metric.read(host) for host in snapshot.measured.hosts}
         known = {host: value for host, value in values.items() if value is not None}
         if known:
-            yield from _family(name, "gauge", f"{metric.title} ({metric.unit or 'number'}) of each machine.")
+            yield from _family(name, "gauge", f"{metric.title} ({metric.unit or 'number'}) of each host.")
             yield from (_sample(name, {"host": host}, value) for host, value in known.items())
 
 

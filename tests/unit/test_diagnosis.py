@@ -149,7 +149,7 @@ def test_failing_requests_leave_no_headroom(course: Course) -> None:
     diagnosis = course.go_on(4, load=BROKEN)
     assert diagnosis.verdict.bottleneck == "errors"
     assert diagnosis.forecast is None
-    assert "closes the connection before 45 % of the responses" in str(diagnosis.verdict.advice)
+    assert "45 % of the responses are cut off" in str(diagnosis.verdict.advice)
 
 
 def test_a_full_resource_comes_before_the_requests_that_it_makes_fail(course: Course) -> None:

@@ -51,7 +51,7 @@ class TestErrors:
         ("kind", "said"),
         [
             ("connect", "45 % of the requests cannot connect"),
-            ("receive", "closes the connection before 45 % of the responses"),
+            ("receive", "45 % of the responses are cut off"),
             ("exceptions", "45 % of the responses are not valid HTTP"),
             ("timeout", "45 % of the requests time out"),
             ("status", "45 % of the responses are server errors"),

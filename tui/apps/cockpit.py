@@ -34,8 +34,8 @@ MESSAGE_S = 4.0  # seconds that a message stays in the last line
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end the cockpit
 
 COMMON_KEYS: tuple[BindingType, ...] = (  # keys of every cockpit that are not in its last line
-    Binding("tab", "tab(1)", "next machine or panel"),
-    Binding("shift+tab", "tab(-1)", "previous machine or panel"),
+    Binding("tab", "tab(1)", "next host or panel"),
+    Binding("shift+tab", "tab(-1)", "previous host or panel"),
     Binding("escape", "step_back", "back"),
     Binding("ctrl+s", "picture", "picture", priority=True),
     Binding("ctrl+c,ctrl+q", "interrupt", "quit at once", priority=True),
