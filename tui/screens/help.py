@@ -27,7 +27,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("failed", "no response, an invalid one, or one of a different length than the first"),
     ("not 2xx", "responses that are not a success: errors, redirects"),
     ("run, load", "runnable tasks now, and the 1-minute load average"),
-    ("stall (memory)", "share of time tasks waited for memory"),
+    ("stall (memory)", "share of the time that tasks waited for memory"),
     ("major faults ", "memory pages read from disk, per second"),
     ("overflows ", "connections dropped because the accept queue was full"),
     ("TIME_WAIT", "closed connections that the kernel has not released yet"),
