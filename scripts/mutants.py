@@ -44,7 +44,8 @@ GROUPS = (  # code, and the tests that are about it
         ("loadtop/rates/*.py",),
         (
             "tests/unit/test_rate*.py",
-            "tests/unit/test_h[ot]*.py",
+            "tests/unit/test_host_view.py",
+            "tests/unit/test_htop.py",
             "tests/unit/test_nginx.py",
             "tests/unit/test_latch.py",
         ),

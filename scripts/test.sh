@@ -54,6 +54,8 @@ run() { # the number of workers, and what they test; each group remembers its ow
     $python -m pytest -o cache_dir="build/cache/pytest/$group" --basetemp="$TMPDIR/p" --dist worksteal "${workers[@]}" "${@:2}"
 }
 
+marked() { grep -l "mark\.$1" tests/integration/*.py; } # only these need to be imported
+
 none=5 # pytest's exit code where an option (-k) left no test of a group
 result=0
 for group in "${groups[@]}"; do
@@ -62,10 +64,10 @@ for group in "${groups[@]}"; do
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
         covered) run "$together" -m "not (locust or quiet or alone)" "${covered[@]/#/tests/integration/test_}" "$@" ;;
-        locust) run "$((2 * few))" -m locust tests/integration "$@" ;;
+        locust) run "$((2 * few))" -m locust $(marked locust) "$@" ;;
         engines) run "$few" -m engines tests/engines "$@" ;;
-        quiet) run "$few" -m quiet tests/integration "$@" ;;
-        alone) run 1 -m alone tests/integration "$@" ;;
+        quiet) run "$few" -m quiet $(marked quiet) "$@" ;;
+        alone) run 1 -m alone $(marked alone) "$@" ;;
     esac
     code=$?
     ((code == 0 || code == none)) || result=$code

@@ -249,7 +249,7 @@ class LocustLoad(EngineLoad):
             return Message("{problem}; {left} workers continue", problem=ended.failure, left=left)
         if workers.missing:
             return Message(
-                "generator process {worker} is missing: {left} of {total} continue",
+                "worker {worker} is missing: {left} of {total} workers continue",
                 worker=workers.missing[0].name,
                 left=left,
                 total=len(workers.all),
@@ -258,7 +258,7 @@ class LocustLoad(EngineLoad):
             return Message("Locust's users stopped: {reason}", reason=status.exception)
         if workers.full is not None:
             return Message(
-                "generator process {worker} uses {cpu:.0f} % of a core: use more --workers or machines",
+                "worker {worker} uses {cpu:.0f} % of a core: raise --workers or use more machines",
                 worker=workers.full.name,
                 cpu=workers.full.cpu_pct,
             )
