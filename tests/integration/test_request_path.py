@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.alone("a service fills one core, 
 
 SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
 CLIENTS = 8
-QUICK = ("--headless", "-q", "--no-record", "--json", "-", "-t", "3", "--interval", "0.5")
+QUICK = ("--headless", "-q", "--no-record", "--json", "-", "-t", "5", "--interval", "1")
 OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"')
 
 
