@@ -8,13 +8,15 @@ unset IFS
 case $(perl -MSocket=getaddrinfo -MFcntl -e 'print 1 x 3' 2>&1 </dev/null) in 111) exec perl -e '@PERL@' ;; esac
 patience='-t @SILENCE@'
 (echo | read -r $patience now) 2>/dev/null || patience=
-# Whichever side ends first ends the other: no program is left that waits for a server, or that reads what is not for it.
+# Whichever side ends first ends the other, and both have ended before the next order: no program is left that waits for
+# a server, or that reads what is not for it.
 tcp='
     { exec 3<>"/dev/tcp/$1/$2"; } 2>&1 || exit
     cat <&3 >&4 &
     cat <&5 >&3 &
     wait -n
     kill $(jobs -p)
+    wait
 '
 if command -v bash >/dev/null; then
     carry() { bash -c "$tcp" bash "$1" "$2" 4>&3 5<&0 2>/dev/null; }
