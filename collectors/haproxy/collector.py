@@ -103,7 +103,7 @@ class HaproxyCollector(ServerCollector[HaproxyProxy]):
         pages = [self.status_url(f"http://127.0.0.1:{place.port}{path}") for place in places for path in _USUAL]
         refused = config.problem()
         why = (
-            Message("cannot read its configuration ({refused})", refused=refused)
+            Message("its configuration is unknown ({refused})", refused=refused)
             if refused
             else Message("its configuration is unknown")
         )

@@ -159,7 +159,7 @@ ROOT = Path(__file__).parents[2]
         ("tune -R one URL", ["-R does not work with tune: use --generator"]),
         ("tune --most-step-time 1 URL", ["--most-step-time 1 is below --step-time 5"]),
         ("tune -t 5 URL", ["-t 5 is too short"]),
-        ("tune --step-time 0.5 URL", ["steps of at most 2 s are too short: use --step-time 3 or more"]),
+        ("tune --step-time 0.5 URL", ["--most-step-time 2 is too short: use 3 or more"]),
     ],
 )
 def test_a_mistake_is_reported_in_one_line(

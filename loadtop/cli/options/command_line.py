@@ -198,7 +198,7 @@ def _set_bounds(options: Options) -> None:
         raise UsageError(f"--most-step-time {most_step_s:g} is below --step-time {step_s:g}: raise it")
     shortest_s = SHORTEST_STEP * options.interval
     if most_step_s < shortest_s:
-        raise UsageError(f"steps of at most {most_step_s:g} s are too short: use --step-time {shortest_s:g} or more")
+        raise UsageError(f"--most-step-time {most_step_s:g} is too short: use {shortest_s:g} or more")
     total_s = options.time or table.TUNE_TOTAL_S
     if total_s < 2 * step_s:
         raise UsageError(f"-t {total_s:g} is too short for steps of {step_s:g} s: raise it or lower --step-time")

@@ -104,7 +104,7 @@ def watched_host(text: str) -> tuple[str, str]:
         raise UsageError(
             f"--host '{text}': after exec:, write the command that starts a shell there, such as docker exec -i web sh"
         )
-    raise UsageError(f"--host '{text}': the place must be local, psutil, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
+    raise UsageError(f"--host '{text}': the place must be local, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
 
 
 def generator(text: str) -> tuple[str, str]:

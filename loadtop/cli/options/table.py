@@ -103,7 +103,7 @@ AB_REPORTS = Group("ab's report and files", ("run", "watch", "demo"),
 """ab's reports on one load, which not every command generates."""
 
 OPTIONS = Group("options", ())
-EVERYWHERE = Group("every command",
+EVERYWHERE = Group("general",
     (*COMMANDS, *(f"{command.name} {part}" for command in COMMANDS.values() for part, _ in command.parts)))  # fmt: skip
 
 GROUPS = (ARGUMENTS, LOAD, TUNING, REQUESTS, CONNECTIONS, ENGINE, MONITORING, OUTPUT, AB_REPORTS, OPTIONS, EVERYWHERE)
@@ -250,7 +250,7 @@ class Options:
     fail_if: "list[Condition]" = OUTPUT.option("--fail-if", "EXPR",
         "exit with 1 if this is true: 'p99>500ms'; repeatable", types.condition, repeatable=True)
     baseline: Path | None = OUTPUT.option("--baseline", "SESSION",
-        "recording to compare with in rules such as --fail-if 'p99>baseline+10%'", Path)
+        "recording to compare with, as in --fail-if 'p99>baseline+10%'", Path)
     junit: Path | None = OUTPUT.option("--junit", "FILE", "write the --fail-if rules as test cases in JUnit XML",
         output_file)
     hdr: Path | None = OUTPUT.option("--hdr", "FILE", "write response times as an HdrHistogram log", output_file,

@@ -32,8 +32,8 @@ URLS = (
     ("config", "said", "cause"),
     [
         (CONFIG, f"`global` section of {LAYOUT}, and reload HAProxy", None),
-        (None, f"cannot read its configuration ({LAYOUT}: no such file)", Cause.ROOT),
-        (Missing("not permitted"), f"cannot read its configuration ({LAYOUT}: not permitted)", Cause.ROOT),
+        (None, f"its configuration is unknown ({LAYOUT}: no such file)", Cause.ROOT),
+        (Missing("not permitted"), f"its configuration is unknown ({LAYOUT}: not permitted)", Cause.ROOT),
     ],
 )
 @instantly
