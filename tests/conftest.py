@@ -33,7 +33,7 @@ settings.register_profile(
     "loadtop", derandomize=bool(os.environ.get("CI")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("loadtop")
-settings.register_profile("few", parent=settings(), max_examples=20)  # make check-fast
+settings.register_profile("few", parent=settings(), max_examples=10)  # make check-fast
 
 TOP = tempfile.gettempdir()
 """Directories are made here, side by side: names of sockets must be short."""
