@@ -16,7 +16,7 @@ class Family(StrEnum):
     """What kind of limit a verdict names."""
 
     NOTHING = "nothing"
-    CLIENT = "the generator or its host: the figures are its own"
+    CLIENT = "the generator or its host, not the server"
     ANSWERS = "the server's answers"
     MEMORY = "memory"
     STORAGE = "storage"

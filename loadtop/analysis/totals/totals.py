@@ -82,9 +82,9 @@ class RunResult(Struct, frozen=True):
         try:
             found = msgspec.convert(data, cls, str_keys=True)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise ValueError(f"not the result of a test: {error}") from None
+            raise ValueError(f"not a load test's result: {error}") from None
         if not found.series.is_whole:
-            raise ValueError("not the result of a test: series of different lengths")
+            raise ValueError("not a load test's result: series of different lengths")
         return found
 
 
