@@ -194,7 +194,7 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
     if not ports:
         return sentences(Message(fix), cause)
     most = Message(
-        "If loadtop closes connections first, {ports} ports allow about {rate}/s.", ports=ports, rate=ports // 60
+        "If loadtop closes them, {ports} ports allow about {rate} connections/s.", ports=ports, rate=ports // 60
     )
     return sentences(Message(fix), cause, most)
 

@@ -293,7 +293,7 @@ def test_the_panel_of_apache_gives_way_to_other_servers(
 def test_workers_in_trouble_come_first_where_not_all_have_room(stage_with: StageWith) -> None:
     stage, view = stage_with(UNICODE), view_of("many-workers")
     small = "\n".join(stage.show(view, (80, 24)).lines)
-    for words in ("17 of 18", "17 workers", "missing", "16 more, at most 56 % of a core"):
+    for words in ("17 of 18", "17 workers", "missing", "16 more, busiest 56 % of a core"):
         assert words in small
     large = "\n".join(stage.show(view, (80, 24), "workers", zoomed=True).lines)
     assert view.load is not None

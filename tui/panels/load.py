@@ -171,7 +171,7 @@ class WorkersPanel(Panel):
             shown = sorted(workers, key=lambda worker: worker.state in _CALM and not worker.full)[: max(0, rows - 2)]
             rest = [worker.cpu_pct for worker in workers if worker not in shown and worker.cpu_pct is not None]
             most = percent(max(rest, default=None), 0)
-            hidden = tr("{number} more, at most {cpu} % of a core", number=len(workers) - len(shown), cpu=most)
+            hidden = tr("{number} more, busiest {cpu} % of a core", number=len(workers) - len(shown), cpu=most)
         names = max(width(safe(worker.name)) for worker in workers)
         least = len("worker") + STATE + USERS + CPU
         memory = MEMORY if cells >= least + MEMORY else 0

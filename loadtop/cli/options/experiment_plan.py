@@ -69,7 +69,7 @@ def _number(word: str) -> float:
 
 def _plan(text: PlanText, values: dict[str, Any]) -> ExperimentPlan:
     if "time" in values and "requests" in values:
-        raise text.wrong(None, "requests", "time conflicts with requests. Use one of them.")
+        raise text.wrong(None, "requests", "set time or requests, not both")
     values.setdefault("title", text.file.stem)
     variants: list[Any] = values["variants"] if isinstance(values.get("variants"), list) else []
     if not variants:

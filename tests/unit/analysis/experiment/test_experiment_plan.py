@@ -61,7 +61,7 @@ def test_variants_may_have_their_own(write_plan: Write) -> None:
     [
         ("repeats = 2", "repeat = 2", 5, "did you mean repeats?"),
         ("time = 2", 'time = "long"', 3, "time must be a number"),
-        ("time = 2", "time = 2\nrequests = 5", 4, "time conflicts with requests"),
+        ("time = 2", "time = 2\nrequests = 5", 4, "set time or requests, not both"),
         ("concurrencies = [1, 10]", "concurrencies = [1, 0]", 6, "got 0"),
         ("concurrencies = [1, 10]", "concurrencies = 5", 6, "write concurrencies = [1, 10, 20]"),
         ("concurrencies = [1, 10]", "# none", 13, "has no load"),
