@@ -284,13 +284,12 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message 
     if len(servers) < 2 or not (hidden or unknown):
         return None
     why = (
-        Message("only root can see the addresses that {hidden} of them listen on", hidden=hidden)
+        Message("only root can see the addresses that {hidden} web servers listen on", hidden=hidden)
         if hidden
         else Message("the address of the proxy's server {server} is unknown", server=excerpt(unknown[0]))
     )
     return Message(
-        "{servers} web servers run here and {why}: process figures cover all of them, control group "
-        "figures only the first",
+        "{why}: process figures cover all {servers} web servers here, control group figures only the first",
         servers=len(servers),
         why=why,
     )

@@ -124,7 +124,7 @@ class Dependencies:
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
         calm = all(map(_is_calm, measured.hosts)) or (_runs_here(host, peer) and _computes_little(host, rps, mean_ms))
         evidence = [
-            Row("dependency.waiting_pct", share, MOST_PCT, "%", "loadtop: pending requests / requests in progress"),
+            Row("dependency.waiting_pct", share, MOST_PCT, "%", "loadtop: pending calls / requests in progress"),
         ]
         if base is not None:
             evidence.append(Row("dependency.ms", ms, base.factor * base.ms, "ms", base.source))
@@ -169,7 +169,7 @@ class Dependencies:
         return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), SHORTEST_REQUEST)
 
 
-FEWER_ASKED = "loadtop: multiple of the time with fewer requests"
+FEWER_ASKED = "loadtop: multiple of the time under less load"
 SHORTEST_REQUEST = "loadtop: multiple of shortest request"
 BY_ITSELF = "the database: sessions that one session blocks"
 

@@ -38,7 +38,7 @@ def _assess(measured: Measured) -> Assessment | None:
     most = max(broken, wrong) > MOST_PCT
     if most:
         kind = "load.failed_pct" if broken >= wrong else "load.non_2xx_pct"
-        evidence = [Row(kind, max(broken, wrong), MOST_PCT, "%", "loadtop: most requests")]
+        evidence = [Row(kind, max(broken, wrong), MOST_PCT, "%", "loadtop: over half")]
         advice = Message(
             "Fix this first: most requests failed or got a status other than 2xx, so the figures do not describe "
             "normal responses."

@@ -141,7 +141,7 @@ def _caution(sizing: Sizing) -> str:
     fewer = sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity
     if fewer and sizing.workers.takes_page and sizing.binding != "memory":
         text += tr(
-            " More workers will not serve this load faster. Leave room for slow clients and keep-alive connections "
+            " More workers will not serve this load faster. For slow clients and keep-alive connections, set more "
             "if memory allows."
         )
     return text

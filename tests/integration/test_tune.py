@@ -13,7 +13,7 @@ from tests.servers.apache import ApacheFactory
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 
-WAITING = "<?php usleep(50000); echo 'waited';"
+WAITING = "<?php usleep(20000); echo 'waited';"
 
 
 @pytest.mark.quiet("a busy machine has another knee")
@@ -31,9 +31,9 @@ def test_a_full_pool_is_found_and_raised(apache: ApacheFactory, tmp_path: Path) 
     figures: dict[str, Any] = json.loads(json_file.read_text())
     assert figures["schema"] == "loadtop.summary/1"
     assert [step["concurrency"] for step in figures["steps"]][:4] == [1, 2, 4, 8]
-    # At four, workers wait a moment for each next connection, which may be the 3 % that eight connections gain.
+    # At four, workers wait a moment for each next connection: eight may gain 3 %. A round more in a second is 2 %.
     assert 3 <= figures["knee"]["concurrency"] <= 8
-    assert figures["knee"]["rps"] == pytest.approx(4 / 0.05, rel=0.25)
+    assert figures["knee"]["rps"] == pytest.approx(4 / 0.02, rel=0.25)
     sizing = figures["sizing"]
     assert sizing["setting"] == "MaxRequestWorkers"
     assert 4 <= sizing["max_request_workers"] <= 17
