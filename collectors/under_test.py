@@ -55,6 +55,7 @@ class UnderTest:
         self._router = Router(machine)
         self._running_proxies: list[tuple[Kind, int]] = []
         self._unknown: tuple[str, ...] = ()
+        self._hidden = True  # whether a server that cannot be located may be under test
         self._looked = asyncio.Event()
         on_the_way = [kind.group for kind in kinds if kind.role in _ON_THE_WAY]
         pools = [kind.group for kind in kinds if kind.role is Role.APPLICATION]
@@ -83,7 +84,7 @@ class UnderTest:
 
     @property
     def note(self) -> Message | None:
-        return self._search.problem or self.path.problem or note(self._servers, self._unknown)
+        return self._search.problem or self.path.problem or note(self._servers, self._unknown, hidden=self._hidden)
 
     async def settle(self, most_s: float) -> bool:
         """Wait until it is first known which of several servers is under test, and who takes the requests once the load
@@ -177,7 +178,7 @@ class UnderTest:
         """The web servers under test (none where that is not known of each), and which of them serve each URL whose
         load does not come through a proxy of this machine."""
         if self._behind_service:
-            self._unknown = ()
+            self._unknown, self._hidden = (), False
             return self.path.reached & self._servers.keys(), {}
         places = {pid: server.endpoints for pid, server in self._servers.items()}
         direct: dict[str, frozenset[int]] = {}
@@ -197,7 +198,7 @@ class UnderTest:
         # Another kind of server may serve a URL that leads to none of these, or one of which it is not known where it
         # listens.
         hidden = not all(direct.values()) and not all(places.values())
-        self._unknown = unknown
+        self._unknown, self._hidden = unknown, hidden or not self.target_urls
         return frozenset() if hidden or unknown else frozenset(found), direct
 
     async def _backends(self, proxies: Sequence[Routes], served: frozenset[int], port: int) -> Backends | None:
@@ -278,18 +279,19 @@ def not_asked(pools: Mapping[int, frozenset[str]], named: Iterable[frozenset[str
     return frozenset(pid for pid, addresses in pools.items() if not addresses & asked and (addresses or asked <= known))
 
 
-def note(servers: Mapping[int, Server], unknown: Sequence[str] = ()) -> Message | None:
-    """``unknown`` are servers of the proxy before them whose place is unknown."""
-    hidden = sum(not server.endpoints and not server.own_network for server in servers.values())
-    if len(servers) < 2 or not (hidden or unknown):
+def note(servers: Mapping[int, Server], unknown: Sequence[str] = (), *, hidden: bool = True) -> Message | None:
+    """``unknown`` are servers of the proxy before them whose place is unknown. ``hidden``: one that cannot be located
+    may be under test."""
+    places = sum(not server.endpoints and not server.own_network for server in servers.values()) if hidden else 0
+    if len(servers) < 2 or not (places or unknown):
         return None
     why = (
-        Message("only root can see the addresses that {hidden} web servers listen on", hidden=hidden)
-        if hidden
-        else Message("the address of the proxy's server {server} is unknown", server=excerpt(unknown[0]))
+        Message("only root can see the addresses that {hidden} web servers listen on", hidden=places)
+        if places
+        else Message("the address of {server}, behind the proxy, is unknown", server=excerpt(unknown[0]))
     )
     return Message(
-        "{why}: process figures cover all {servers} web servers here, control group figures only the first",
+        "{why}: all {servers} web servers here count as tested; control group figures cover only the first",
         servers=len(servers),
         why=why,
     )

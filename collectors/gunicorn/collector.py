@@ -80,7 +80,10 @@ class GunicornCollector(ServerCollector[GunicornPool]):
     def lacks(record: GunicornPool) -> Message | None:
         if record.worker_class:
             return None
-        return Message("setproctitle hides gunicorn's settings: loadtop cannot tell whether all workers are busy.")
+        return Message(
+            "gunicorn's settings are hidden (setproctitle, or another user's process): "
+            "loadtop cannot tell whether all workers are busy."
+        )
 
     def completed(self, record: GunicornPool, sample: HostSample, queues: AcceptQueues) -> GunicornPool:
         settings = self._settings.get(record.address, Settings())

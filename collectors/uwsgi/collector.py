@@ -56,7 +56,7 @@ class UwsgiCollector(ServerCollector[UwsgiStatus]):
     def _without(*, foreign: bool) -> AbsentError:
         if foreign:
             return AbsentError(
-                "uWSGI is running, but only root and its own user can read its configuration. "
+                "uWSGI is running, but it is another user's: its configuration is not read. "
                 "Set its stats server with --uwsgi ADDRESS."
             )
         return AbsentError(

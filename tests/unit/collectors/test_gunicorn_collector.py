@@ -126,7 +126,7 @@ async def test_its_settings(words: str, found: Settings) -> None:
 
 async def test_a_title_hides_its_settings() -> None:
     assert await settings_of(View(FakeFiles({}), command=("gunicorn: master [app:app]",)), 7) == Settings(7)
-    assert "hides" in str(GunicornCollector.lacks(GunicornPool("127.0.0.1:80", 2)))
+    assert "settings are hidden" in str(GunicornCollector.lacks(GunicornPool("127.0.0.1:80", 2)))
     assert GunicornCollector.lacks(GunicornPool(worker_class="sync")) is None
 
 

@@ -46,7 +46,7 @@ def test_those_behind_a_proxy() -> None:
 
 
 def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
-    assert note({1: at()}) is None
+    assert note({1: at()}) is note({1: at(("::", 80)), 2: at()}, hidden=False) is None
     assert note({1: at(("::", 80)), 2: at(own_network=True)}) is None
     assert "only root can see" in str(note({1: at(("::", 80)), 2: at()}))
 
@@ -54,7 +54,7 @@ def test_the_note_is_about_servers_that_hide_and_not_about_containers() -> None:
 def test_the_note_names_a_server_of_the_proxy_that_is_nowhere() -> None:
     found = {1: at(("::", 80)), 2: at(("::", 81))}
     assert note(found, ()) is None
-    assert "the address of the proxy's server 'web\\x1b:80' is unknown" in str(note(found, ("web\x1b:80", "x:1")))
+    assert "the address of 'web\\x1b:80', behind the proxy, is unknown" in str(note(found, ("web\x1b:80", "x:1")))
     assert note({1: at(("::", 80))}, ("x:1",)) is None
 
 

@@ -99,7 +99,7 @@ async def test_where_its_stats_servers_are(words: str, found: list[tuple[str, ..
 async def test_without_a_stats_server_it_says_whose_configuration_was_read(foreign: bool) -> None:
     view = View(FakeFiles({}), command=("uwsgi",), foreign=foreign)
     ((_, missing),) = await collector_of(UwsgiCollector, FakeMachine()).candidates_of(7, view, ())
-    assert ("only root and its own user can read" in str(known_to_be(missing).message)) is foreign
+    assert ("it is another user's: its configuration is not read" in str(known_to_be(missing).message)) is foreign
 
 
 @instantly
