@@ -216,7 +216,7 @@ def profile(appearance: Appearance, view: View) -> PageScreen:
 
 
 def tune(appearance: Appearance, view: View) -> PageScreen:
-    why = Message("throughput is far below its best at {c} connections", c=16)
+    why = Message("throughput at {c} connections is far below its best", c=16)
     sweep = Sweep()
     sweep.results += [step for step in (swept("headroom").running, swept("swap").running) if step is not None]
     return TuneScreen(appearance, view, lambda: sweep, lambda: why)

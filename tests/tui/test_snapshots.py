@@ -73,7 +73,7 @@ def tune(appearance: Appearance, _: Path, __: contextlib.ExitStack) -> Cockpit:
     assert step is not None
     for c, rps in ((1, 70.0), (2, 131.0), (4, 212.0), (8, 214.0), (16, 180.0)):
         sweep.results.append(replace(step, concurrency=c, requests=round(rps * step.seconds)))
-    why = Message("throughput is far below its best at {c} connections", c=16)
+    why = Message("throughput at {c} connections is far below its best", c=16)
     return Cockpit(
         FakeFeed(moments("done")),
         appearance=appearance,

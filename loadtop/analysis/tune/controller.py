@@ -63,7 +63,7 @@ class StepSearch:
         if rates[:-1] and last.swaps:
             return Message("the server swaps at {c} connections", c=last.concurrency)
         if rates[:-1] and last.rps < 0.8 * max(rates[:-1]):
-            return Message("throughput is far below its best at {c} connections", c=last.concurrency)
+            return Message("throughput at {c} connections is far below its best", c=last.concurrency)
         gains = [rate > GAIN * max(rates[:index]) for index, rate in enumerate(rates) if index > 0]
         if len(gains) >= FLAT_STEPS and not any(gains[-FLAT_STEPS:]):
             return Message("more connections do not raise throughput")

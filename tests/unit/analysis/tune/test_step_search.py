@@ -49,7 +49,7 @@ def test_a_cliff_is_closed_in_on() -> None:
 
 def test_a_fall_of_throughput_ends_the_search() -> None:
     _, search = searched(lambda n: a_result(n, 100.0 if n < 4 else 79.0))
-    assert str(search.reason) == "throughput is far below its best at 4 connections"
+    assert str(search.reason) == "throughput at 4 connections is far below its best"
 
 
 def test_failing_ends_the_search() -> None:
