@@ -3,7 +3,7 @@
 Little's law (L = X * W): the mean number of requests in a state, divided by the throughput, is the time that a request
 spends in that state. The throughput is known from outside, the numbers are counted inside: open questions, processes on
 a CPU or waiting for one, processes blocked, connections in queues. What no state accounts for stays unexplained: a
-timer, work of the kernel, a service on pooled connections to a unix socket. A request that is in two states at once (it
+timer, work of the kernel, a service on pooled connections to a unix socket. A request that is counted twice (it
 computes in parallel, or a connection waits without a request) makes the rest negative.
 
 The law holds for an interval in which about as many requests begin as end. Where few end, most of what was counted
