@@ -235,7 +235,7 @@ def _assess_files(measured: Measured) -> Assessment | None:
         over=short or used_up,
         held=short or used_up,
         evidence=(
-            Row("generator.connections", asked, room, "conn", f"open-file limit minus {RESERVED_FILES} in use"),
+            Row("generator.connections", asked, room, "conn", f"ulimit -n minus {RESERVED_FILES} reserved"),
             Row("generator.files", generator.files_used, limit, "files", "ulimit -n"),
         ),
         advice=lambda: _files_advice(limit, room, wanted, workers),

@@ -120,10 +120,10 @@ def _shortness(row: MetricRow, run: int) -> str:
     a, b = (0 if known is None else known.intervals for known in (row.samples[0], row.samples[run]))
     needed = row.changes[run - 1].needed_intervals
     if needed is not None:
-        return tr("{a} and {b} intervals, about {more} needed", a=a, b=b, more=needed)
+        return tr("{a} and {b} intervals; need about {more} each", a=a, b=b, more=needed)
     if min(a, b) < LEAST:
-        return tr("{a} and {b} intervals, at least {more} needed", a=a, b=b, more=LEAST)
-    return tr("{a} and {b} intervals, over {more} needed", a=a, b=b, more=MOST)
+        return tr("{a} and {b} intervals; need at least {more} each", a=a, b=b, more=LEAST)
+    return tr("{a} and {b} intervals; need over {more} each", a=a, b=b, more=MOST)
 
 
 def _settings(comparison: Comparison) -> Iterator[str]:

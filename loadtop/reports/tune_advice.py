@@ -128,7 +128,7 @@ def _setting(sizing: Sizing) -> str:
     now = "" if sizing.pool.capacity is None else tr(" (now {number})", number=sizing.pool.capacity)
     binds = tr(BINDS[sizing.binding])
     name = tr("Set {setting}", setting=sizing.workers.setting)
-    return name + pool + tr(" to {value}{now}; lowest bound: {what}", value=sizing.value, now=now, what=binds)
+    return name + pool + tr(" to {value}{now}, capped by {what}", value=sizing.value, now=now, what=binds)
 
 
 def _caution(sizing: Sizing) -> str:

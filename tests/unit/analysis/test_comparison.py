@@ -61,7 +61,7 @@ def test_a_great_difference_in_few_intervals_is_not_called_none(snapshots: list[
     assert change.needed_intervals is not None
     assert 4 < change.needed_intervals < 60
     told = text(comparison)
-    assert f"4 and 4 intervals, about {change.needed_intervals} needed" in told
+    assert f"4 and 4 intervals; need about {change.needed_intervals} each" in told
     assert "+61 % too short to evaluate" in told
     assert f'"needed_intervals": {change.needed_intervals}' in json.dumps(as_json(comparison))
     # As many intervals as it asks for, of the same kind, do tell.
