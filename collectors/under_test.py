@@ -19,7 +19,7 @@ from collectors.parsing import excerpt
 from collectors.places import behind, origin_of, port_of, serving
 from collectors.request_path import RequestPath
 from collectors.routing import Backends, Router, Routes
-from loadtop.i18n import Message
+from loadtop.i18n import Message, plural
 from loadtop.model import Role
 
 _SECURE_PORTS = (443, 8443)
@@ -285,13 +285,14 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = (), *, hidden: 
     places = sum(not server.endpoints and not server.own_network for server in servers.values()) if hidden else 0
     if len(servers) < 2 or not (places or unknown):
         return None
+    one, several = "only root can see where {n} web server listens", "only root can see where {n} web servers listen"
     why = (
-        Message("only root can see the addresses that {hidden} web servers listen on", hidden=places)
+        plural(places, one, several)
         if places
         else Message("the address of {server}, behind the proxy, is unknown", server=excerpt(unknown[0]))
     )
     return Message(
-        "{why}: all {servers} web servers here count as tested; control group figures cover only the first",
+        "{why}: all {servers} web servers here are taken to be under test; control group figures cover only the first",
         servers=len(servers),
         why=why,
     )

@@ -237,8 +237,8 @@ def _advice(
     elif base is not None:
         template = (
             "Speed up or scale {service} at {address}: {questions:.1f} of "
-            "{working} requests wait for it, {ms:.3g} ms each (the fastest request: {least:.3g} "
-            "ms in all). More workers would not help."
+            "{working} requests wait for it, {ms:.3g} ms each (the fastest request took {least:.3g} "
+            "ms in total). More workers would not help."
         )
     waits = Message(
         template,

@@ -21,7 +21,7 @@ SAID: Mapping[str, Translatable] = {
     "receive": "{share:.0f} % of the responses are cut off: the server closes the connection before they are complete.",
     "exceptions": "{share:.0f} % of the responses are not valid HTTP.",
     "timeout": "{share:.0f} % of the requests time out (-s).",
-    "status": "{share:.0f} % of the responses are server errors (5xx or 429).",
+    "status": "{share:.0f} % of the responses have a status of 5xx or 429.",
     "unclassified": "{share:.0f} % of the requests fail.",
 }
 """What is said of each class of ``LoadRates.broken``."""

@@ -75,8 +75,8 @@ def _beside(condition: Condition, compared: Compared) -> str:
         return f"{said}; {tr('significant')} ({chance})"
     if compared.p < LEVEL:
         why = (
-            "not significant: the mean of the intervals changed in the opposite direction from the value of the whole "
-            "run"
+            "not significant: the value of the whole run changed in one direction, the mean of its intervals in the "
+            "other"
         )
         return f"{said}; {tr(why)} ({chance})"
     return f"{said}; {tr('not significant: it may be chance')} ({chance})"

@@ -41,7 +41,7 @@ async def test_keys_go_to_the_command_once_it_is_entered(appearance: Appearance)
             return any(words in line for line in lines_of(app))
 
         await until(lambda: shows("who?"))
-        assert shows("arrows choose, press enter to type")
+        assert shows("arrows: choose panel; enter: type")
         await pilot.press("tab", "enter")
         await until(lambda: shows("ctrl+] back to the cockpit"))
         await pilot.press("q", "z", "left_square_bracket", "enter")

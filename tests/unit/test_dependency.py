@@ -242,7 +242,7 @@ def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, h
     found = known(asked(host(peers=(peer,)), [least] * 12, SLOW_MS, load={"in_flight": in_flight}))
     assert (*states(found), found.confidence) == (over, held, 0.925)
     assert value(found, "dependency.ms") == 20 * peer.questions
-    assert f"ms each (the fastest request: {least:.3g} ms in all). More workers" in advice(found)
+    assert f"ms each (the fastest request took {least:.3g} ms in total). More workers" in advice(found)
 
 
 @pytest.mark.parametrize(("rps", "real"), [(400.0, True), (401.0, False)])

@@ -59,7 +59,7 @@ class CommandPanel(WheelScrolled, Panel, can_focus=True):
             return line(Span(tr("cannot run"), Role.BAD))
         if code is not None:
             return line(Span(tr("exit code {code}", code=code), Role.BAD if code else Role.GOOD))
-        return line(Span(tr("press enter to type" if self.chosen else "arrows choose, press enter to type"), Role.DIM))
+        return line(Span(tr("press enter to type" if self.chosen else "arrows: choose panel; enter: type"), Role.DIM))
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:  # noqa: ARG002 (as above)
         if self._program.problem:

@@ -62,8 +62,8 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     (
         ("/proc: No such file", "can't cd to /proc", "self/stat"),
         Message(
-            "no /proc for its processes: mount one (mount -t proc proc /proc), or enter its pid and mount namespaces"
-            " too (nsenter -a)"
+            "no /proc for its processes: mount one (mount -t proc proc /proc), or enter its PID namespace and mount"
+            " namespace too (nsenter -a)"
         ),
     ),
     (

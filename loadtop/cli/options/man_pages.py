@@ -14,8 +14,8 @@ EXIT_CODES = {
     UNREACHABLE: "A target or a host cannot be reached, or a command of an experiment failed.",
     FILE: "A file cannot be read or written.",
     INVALID: "With --strict: the load generator was the limit, so the figures are not the server's.",
-    INTERRUPTED: "Interrupted: the report is printed and the recording is complete. Or a public address was not "
-    "confirmed: nothing was sent.",
+    INTERRUPTED: "Interrupted (the report is printed and the recording is complete), or the load on a public address "
+    "was not confirmed (nothing was sent).",
 }
 FILES = {
     "$XDG_STATE_HOME/loadtop/*.loadtop": "Recordings of tests; in ~/.local/state if the variable is not set.",

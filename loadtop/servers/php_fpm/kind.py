@@ -53,7 +53,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
             Row("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
             Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: any over 0"),
             Row("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
-            Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: requests that need a child"),
+            Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: more than the pool serves"),
         ),
         advice=lambda: _advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),
@@ -108,7 +108,7 @@ FPM_WORKERS = Verdict(
         "fpm.active": "busy children",
         "fpm.listen_queue": "pool queue",
         "fpm.silent_s": "status page without a response for",
-        "fpm.callers": "requests waiting for a child",
+        "fpm.callers": "requests that need a child",
     },
 )
 
