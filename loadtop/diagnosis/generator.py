@@ -185,7 +185,7 @@ def _assess_ports(measured: Measured) -> Assessment | None:
 def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
     fix = "Use more machines, run several tests with different -B, or widen net.ipv4.ip_local_port_range."
     if load.keepalive is False:
-        fix = "Use -k or more machines, run several tests with different -B, or widen net.ipv4.ip_local_port_range."
+        fix = "Use -k, use more machines, run several tests with different -B, or widen net.ipv4.ip_local_port_range."
     cause = Message(
         "The generator is out of local ports: each open connection holds one, and so does each that loadtop closed in "
         "the last minute (TIME_WAIT)."

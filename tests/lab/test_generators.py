@@ -80,7 +80,7 @@ def test_losses_are_reported_and_nothing_is_left_running(stand: Stand) -> None:
         assert told("c=8", time.monotonic() + 20)
         time.sleep(1)
         os.kill(leaves(stand.mark)[0], signal.SIGKILL)
-        assert told("3 of 4 continue", time.monotonic())
+        assert told("3 of 4 workers continue", time.monotonic())
         stand.second.cut()
         assert told("on g2 ended", time.monotonic())
         master = live_processes(stand.mark, "--master-bind-port\0")

@@ -59,7 +59,7 @@ ROOT = Path(__file__).parents[2]
         ("watch -n 5", ["-n does not work with watch: leave it out (see loadtop watch --help)"]),
         ("watch --ab", ["needs a load"]),
         ("watch -w", ["needs a load"]),
-        ("watch -e x -- ab -n1 URL", ["load commands do not report"]),
+        ("watch -e x -- ab -n1 URL", ["the command does not report"]),
         ("demo -g x", ["-g does not work with demo"]),
         # What contradicts
         ("run --record x --no-record", ["conflicts"]),

@@ -152,7 +152,7 @@ def _url_of_plan(options: Options, file: Path) -> str:
     _read_plan(options, file)
     url = read_user_plan(file).url()
     if url is None:
-        raise UsageError(f"the plan {file} uses variables for its server. Add the URL of that server.")
+        raise UsageError(f"the plan {file} uses variables for its server. Add that server's URL to the command line.")
     return url
 
 

@@ -86,7 +86,7 @@ PLANS = ("locust", "jmeter")
 ADD_ENGINE: Translatable = "add --engine locust or --engine jmeter"
 ADD_JMETER: Translatable = "add --engine jmeter"
 TUNE_CHOOSES = {"tune": "it chooses the steps itself; leave the option out"}
-TIMES = "it needs the time of each request, which load commands do not report; leave the option out"
+TIMES = "the option needs the time of each request, and the command does not report that; leave it out"
 SESSION = "recording: a file, or a name from `loadtop sessions list`"
 JSON = "write the JSON summary (- for standard output)"
 
