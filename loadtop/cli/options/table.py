@@ -266,7 +266,7 @@ class Options:
     percentiles_csv: Path | None = AB_REPORTS.option("-e --percentiles-csv", "FILE", "write the percentiles as CSV",
         output_file, refused={"watch": TIMES})
     gnuplot: Path | None = AB_REPORTS.option("-g --gnuplot", "FILE", "write the times of each request", output_file,
-        refused={"watch": TIMES, "demo": "leave it out, or give it with a URL", **BUILTIN_ONLY})
+        refused={"watch": TIMES, "demo": "leave it out, or use `loadtop URL`", **BUILTIN_ONLY})
     as_html: bool = AB_REPORTS.option("-w --html-table", "", "print ab's report as an HTML table", conflict="report")
     table_attributes: str | None = AB_REPORTS.option("-x", "TEXT", "attributes of <table>; switches -w on")
     tr_attributes: str | None = AB_REPORTS.option("-y", "TEXT", "attributes of <tr>; switches -w on")
