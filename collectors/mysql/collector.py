@@ -113,8 +113,8 @@ class MysqlCollector(SqlCollector[MysqlStatus]):
             return None
         return FetchError(
             "MySQL denied the login. On the machine where loadtop runs, put user and password into the [client] "
-            "section of ~/.my.cnf and set the server with {option}. Or create an account that this user can log in to "
-            "through the unix socket.",
+            "section of ~/.my.cnf and set the server with {option}. Or create an account for the user who runs "
+            "loadtop (over SSH: the remote user), to log in through the unix socket.",
             option="--mysql ADDRESS",
             fix=FIX,
         )

@@ -111,7 +111,8 @@ class PostgresqlCollector(SqlCollector[PostgresqlStatus]):
             return FetchError("PostgreSQL reports an error: {error}", error=text) if said else None
         return FetchError(
             "PostgreSQL denied the login. On the machine where loadtop runs, put the password into ~/.pgpass and set "
-            "the server with {option}. Or create a role with this user's name, to log in through the unix socket.",
+            "the server with {option}. Or create a role named after the user who runs loadtop (over SSH: the remote "
+            "user), to log in through the unix socket.",
             option="--postgresql ADDRESS",
             fix=FIX,
         )
