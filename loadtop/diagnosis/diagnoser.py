@@ -265,8 +265,8 @@ def _next_step(measured: Measured) -> Message:
     load = measured.load
     if load is not None and load.state.ended:
         return Message(
-            "The load has ended. If it was too short to reach a limit, run it longer (-t with the same -c, or a longer "
-            "--step-time) or raise the concurrency."
+            "The load has ended. If it was too short to reach a limit, run it longer (-t or --step-time) or raise the "
+            "load (-c or --rate)."
         )
     if load is None:
         return Message("No watched host is at its limit.")

@@ -1,8 +1,10 @@
 """The network: an interface that carries nearly what its line can, and the accept queue of the server's port, which
 overflows when connections come in bursts larger than its backlog."""
 
+from typing import NamedTuple
+
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
-from loadtop.i18n import Message, sentences
+from loadtop.i18n import Message, Translatable, sentences
 from loadtop.model import Listener
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates
@@ -23,7 +25,59 @@ def fullest(host: HostView) -> NetworkRates | None:
     return max(lines, key=lambda line: line.util or 0.0, default=None)
 
 
-def _assess_line(_: Measured, host: HostView) -> Assessment | None:
+class _LineAdvice(NamedTuple):
+    """What to do about a full line, by its fuller direction; ``shaped``: a queueing discipline limits what it sends."""
+
+    receives: Translatable
+    sends: Translatable
+    shaped: Translatable
+
+    def on(self, line: NetworkRates, carried: float) -> Message:
+        template = self.sends if line.sends else self.receives
+        if line.possible_mbit != line.link_mbit:
+            template = self.shaped
+        return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
+
+
+_SERVER_ADVICE = _LineAdvice(
+    receives=(
+        "Send less to this host (smaller uploads, compressed or cached responses of backends), or use a faster link: "
+        "{interface} receives {carried:.3g} of {speed} Mbit/s."
+    ),
+    sends=(
+        "Compress responses (mod_deflate, mod_brotli), let clients cache them, or use a faster link: {interface} sends "
+        "{carried:.3g} of {speed} Mbit/s."
+    ),
+    shaped=(
+        "Raise the rate of the queueing discipline (tc qdisc), compress responses (mod_deflate, mod_brotli), or let "
+        "clients cache them: {interface} sends {carried:.3g} of the {speed} Mbit/s allowed."
+    ),
+)
+_GENERATOR_ADVICE = _LineAdvice(
+    receives=(
+        "Compress responses (mod_deflate, mod_brotli), or use a faster link or more generator machines: {interface} "
+        "receives {carried:.3g} of {speed} Mbit/s."
+    ),
+    sends=(
+        "Send smaller request bodies, or use a faster link or more generator machines: {interface} sends {carried:.3g} "
+        "of {speed} Mbit/s."
+    ),
+    shaped=(
+        "Raise the rate of the queueing discipline (tc qdisc), or send smaller request bodies: {interface} sends "
+        "{carried:.3g} of the {speed} Mbit/s allowed."
+    ),
+)
+
+
+def _assess_server_line(_: Measured, host: HostView) -> Assessment | None:
+    return _assess_line(host, _SERVER_ADVICE)
+
+
+def _assess_generator_line(_: Measured, host: HostView) -> Assessment | None:
+    return _assess_line(host, _GENERATOR_ADVICE)
+
+
+def _assess_line(host: HostView, advice: _LineAdvice) -> Assessment | None:
     """Its fullest line, where the speed of one is known."""
     line = fullest(host)
     if line is None or line.util is None or not line.possible_mbit:
@@ -45,7 +99,7 @@ def _assess_line(_: Measured, host: HostView) -> Assessment | None:
             *queue,
             Row("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop; affects only the confidence"),
         ),
-        advice=lambda: _advice(line, carried),
+        advice=lambda: advice.on(line, carried),
         confidence=agreement(*votes),
     )
 
@@ -60,25 +114,6 @@ def _queue(line: NetworkRates) -> tuple[Row, ...]:
     )
 
 
-def _advice(line: NetworkRates, carried: float) -> Message:
-    template = (
-        "Compress responses (mod_deflate, mod_brotli), let clients cache them, or use "
-        "a faster link: {interface} receives {carried:.3g} of {speed} Mbit/s."
-    )
-    if line.sends:
-        template = (
-            "Compress responses (mod_deflate, mod_brotli), let clients cache them, or "
-            "use a faster link: {interface} sends {carried:.3g} of {speed} Mbit/s."
-        )
-    if line.possible_mbit != line.link_mbit:
-        template = (
-            "Raise the rate of the queueing discipline (tc qdisc), compress responses "
-            "(mod_deflate, mod_brotli), or let clients cache them: {interface} sends "
-            "{carried:.3g} of the {speed} Mbit/s allowed."
-        )
-    return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
-
-
 NETWORK = Verdict(
     name="network",
     letter="N",
@@ -88,8 +123,8 @@ NETWORK = Verdict(
     clause=True,
     family=Family.NETWORK,
     explains=(Family.POOL,),
-    of_host=_assess_line,
-    of_generator=_assess_line,
+    of_host=_assess_server_line,
+    of_generator=_assess_generator_line,
     titles={"tcp.retransmits_s": "retransmitted segments"},
 )
 

@@ -500,16 +500,20 @@ class TestNetwork:
         assert [row[4] for row in found.evidence if row[3] == "Mbit/s"] == ["line speed"]
 
     @pytest.mark.parametrize(
-        ("rx", "tx", "metric", "said"),
+        ("role", "rx", "tx", "said", "remedy"),
         [
-            (12_000.0, 11_000.0, "network.eth0.rx_mbit_s", "eth0 receives 98.3 of 100 Mbit/s"),
-            (12_000.0, 12_000.0, "network.eth0.tx_mbit_s", "eth0 sends 98.3 of 100 Mbit/s"),
+            ("target", 12_000.0, 11_000.0, "eth0 receives 98.3 of 100 Mbit/s", "Send less to this host"),
+            ("target", 12_000.0, 12_000.0, "eth0 sends 98.3 of 100 Mbit/s", "Compress responses"),
+            ("generator", 12_000.0, 11_000.0, "eth0 receives 98.3 of 100 Mbit/s", "Compress responses"),
+            ("generator", 12_000.0, 12_000.0, "eth0 sends 98.3 of 100 Mbit/s", "Send smaller request bodies"),
         ],
     )
-    def test_its_fuller_direction(self, rx: float, tx: float, metric: str, said: str) -> None:
-        found = of_host(NETWORK, host(networks=(self.line("eth0", 98.3, 100, rx, tx), self.line("eth1", 50.0, 10))))
-        assert value(found, metric) == pytest.approx(98.304)
+    def test_its_fuller_direction(self, role: str, rx: float, tx: float, said: str, remedy: str) -> None:
+        lines = self.line("eth0", 98.3, 100, rx, tx), self.line("eth1", 50.0, 10)
+        found = of_host(NETWORK, host(role=role, networks=lines))
+        assert value(found, f"network.eth0.{'tx' if tx >= rx else 'rx'}_mbit_s") == pytest.approx(98.304)
         assert said in advice(found)
+        assert advice(found).startswith(remedy)
 
     @pytest.mark.parametrize(
         ("drops", "backlog", "confidence"), [(0.0, 0, 0.933), (3.0, 0, 0.967), (0.0, 5, 0.967), (None, 0, 0.933)]

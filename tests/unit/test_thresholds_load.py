@@ -54,7 +54,7 @@ class TestErrors:
             ("receive", "45 % of the responses are cut off"),
             ("exceptions", "45 % of the responses are not valid HTTP"),
             ("timeout", "45 % of the requests time out"),
-            ("status", "45 % of the responses are server errors"),
+            ("status", "45 % of the responses have a status of 5xx or 429"),
             ("unclassified", "45 % of the requests fail"),
         ],
     )
