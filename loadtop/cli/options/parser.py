@@ -56,7 +56,8 @@ def _check_spelling(word: str) -> None:
     meant = get_close_matches(word, COMMANDS, n=1, cutoff=0.75)
     if meant:
         raise UsageError(
-            f"unknown command '{word}': did you mean loadtop {meant[0]}? (to load-test that host, use http://{word}/)"
+            f"unknown command '{word}': did you mean loadtop {meant[0]}? (to load-test a host of that name, use "
+            f"http://{word}/)"
         )
 
 

@@ -224,7 +224,7 @@ class Options:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "set the link speed, in Mbit/s, of one host or of all hosts; repeatable",
+        "tell loadtop the link speed, in Mbit/s, of one host or of all hosts; repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
