@@ -199,7 +199,7 @@ def test_broken_plans(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
         (("--plan", str(tmp_path / "other.jmx")), 2, "is not a JMeter plan"),
         (("--plan", str(plan), "-c", "2"), 2, "does not read the property `threads`"),
         (("--plan", str(plan), "-k"), 2, "-k has no effect with --plan"),
-        (("--plan", str(lost)), 2, "Add the URL"),
+        (("--plan", str(lost)), 2, "Add that server's URL"),
         (("--plan", str(lost), url), 3, "CannotResolveClassException: NoSuchSampler"),
     ):
         done = loadtop("--engine", "jmeter", *words)
