@@ -67,7 +67,9 @@ def test_says_that_more_workers_will_not_help_a_full_processor(
     found = "cpu" if "[cpu]" in said else next(iter(set(steps.values()) - {"none"}), "none")
     report(Result(f"tune: {name} page", "cpu", found, None))
     assert "[cpu]" in said, said
-    assert "More workers will not help" in " ".join(said.split())
+    text = " ".join(said.split())
+    gains = name == "static" and "the knee was not reached" in text  # as the generator gets a smaller share of the CPU
+    assert f"More workers will not {'help' if gains else 'serve this load faster'}" in text, text
 
 
 def test_recommends_a_limit_that_memory_holds(apache: ApacheFactory, tmp_path: Path, report: Report) -> None:
