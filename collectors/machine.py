@@ -103,7 +103,8 @@ def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 class ProcessStat(Struct, frozen=True):
-    """The fields wanted of one ``stat``: ticks since boot, resident memory in pages."""
+    """The fields wanted of one ``stat``: ticks since boot, resident memory in pages. ``ended_ticks`` is the CPU time of
+    children that have ended, with that of their own ended children."""
 
     pid: int
     name: str
@@ -113,6 +114,7 @@ class ProcessStat(Struct, frozen=True):
     cpu_ticks: int
     started_ticks: int
     rss_pages: int
+    ended_ticks: int = 0
 
 
 class Texts(Protocol):

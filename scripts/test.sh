@@ -42,9 +42,10 @@ if scripts/isolated_python -c '' 2>/dev/null; then
     isolated=yes
     together=$((4 * cores)) # many of them wait
     few=$cores
+    idle=$((3 * cores / 2)) # each leaves most of a core idle
 else
     isolated=
-    together=1 few=1 # two of them would find each other's servers
+    together=1 few=1 idle=1 # two of them would find each other's servers
     echo "tests: no namespaces here (root on Linux has them), so tests share this machine's network and files" >&2
 fi
 
@@ -66,7 +67,7 @@ for group in "${groups[@]}"; do
         covered) run "$together" -m "not (locust or quiet or alone)" "${covered[@]/#/tests/integration/test_}" "$@" ;;
         locust) run "$((2 * few))" -m locust $(marked locust) "$@" ;;
         engines) run "$few" -m engines tests/engines "$@" ;;
-        quiet) run "$few" -m quiet $(marked quiet) "$@" ;;
+        quiet) run "$idle" -m quiet $(marked quiet) "$@" ;;
         alone) run 1 -m alone $(marked alone) "$@" ;;
     esac
     code=$?

@@ -6,6 +6,10 @@ use the CPU, and sleeping others in turn, because reading all would be the most 
 proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
 server): a sample reads :data:`PSS_FIRST` processes that were never read and :data:`PSS_AGAIN` with the oldest values.
 
+What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
+hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
+while they ran.
+
 Waits of servers and loadtop's own processes for a CPU are read for each thread: ``schedstat`` of a process is
 that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
 read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
@@ -39,12 +43,12 @@ def parse_stat(stat: str) -> ProcessStat:
     state = fields[0]
     if len(state) != 1 or not state.isascii() or not state.isalpha():
         raise ParseError(f"stat of a process: not a state: {excerpt(state)}")
-    pid, parent, user, system, threads, started, resident = row(
-        (stat[:opening].strip(), fields[1], fields[11], fields[12], fields[17], fields[19], fields[21]),
-        "stat of a process",
+    pid, parent, user, system, children_user, children_system, threads, started, resident = row(
+        (stat[:opening].strip(), fields[1], *fields[11:15], fields[17], fields[19], fields[21]), "stat of a process"
     )
     name = short(stat[opening + 1 : closing])
-    return ProcessStat(pid, name, state, parent, threads, user + system, started, resident)
+    ended = children_user + children_system
+    return ProcessStat(pid, name, state, parent, threads, user + system, started, resident, ended)
 
 
 def parse_pss(smaps_rollup: str) -> int | None:
@@ -75,7 +79,8 @@ def parse_waits(schedstats: str) -> dict[int, int]:
 @dataclass(slots=True)
 class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
-    ``ticks_s`` its CPU time per second between its last two readings, ``waits`` how long each thread waited for a
+    ``ticks_s`` its CPU time per second between its last two readings, ``brief_ticks`` that of children which ended
+    without ever being read, ``apart_ticks`` that of its other ended children, ``waits`` how long each thread waited for a
     processor, ``row`` what is reported of it until something of that changes."""
 
     source: str | ProcessStat
@@ -84,6 +89,8 @@ class _Known:
     group: str = OTHER
     counted: str = OTHER
     ticks_s: float | None = None
+    brief_ticks: int = 0
+    apart_ticks: int = 0
     pss_kb: int | None = None
     pss_asked: int = 0
     waits: dict[int, int] = field(default_factory=dict[int, int])
@@ -215,8 +222,12 @@ class ProcessTable:
 
     def _learn(self, sources: Mapping[int, str | ProcessStat], reading: Reading) -> None:
         ended = self._known.keys() - reading.pids
-        for pid in ended:
-            del self._known[pid]
+        for pid in sorted(ended, key=lambda pid: self._known[pid].stat.started_ticks, reverse=True):
+            gone = self._known.pop(pid)
+            if gone.stat.parent in self._known:  # children before their parents
+                self._known[gone.stat.parent].apart_ticks += gone.stat.cpu_ticks + max(
+                    gone.stat.ended_ticks, gone.apart_ticks
+                )
         fresh: list[_Known] = []
         moved = False
         for pid, source in sources.items():
@@ -231,12 +242,17 @@ class ProcessTable:
                 continue  # it ended while it was read: the rest of the table is as good as without it
             known = self._known.get(stat.pid)
             if known is None or known.stat.started_ticks != stat.started_ticks or known.stat.name != stat.name:
-                fresh.append(_Known(source, stat, reading.at))
+                fresh.append(_Known(source, stat, reading.at, apart_ticks=stat.ended_ticks))
                 self._known[stat.pid] = fresh[-1]
             else:
                 moved = moved or known.stat.parent != stat.parent
                 passed = reading.at - known.at
-                known.ticks_s = (stat.cpu_ticks - known.stat.cpu_ticks) / passed if passed > 0 else 0.0
+                used = stat.cpu_ticks + stat.ended_ticks - known.stat.cpu_ticks - known.stat.ended_ticks
+                known.ticks_s = used / passed if passed > 0 else 0.0
+                if known.counted == OTHER and pid != 1:  # init adopts what others leave
+                    # One reading late: a child in its list may have ended before its parent was read.
+                    brief = known.stat.ended_ticks - known.apart_ticks
+                    known.brief_ticks = max(known.brief_ticks, brief)
                 known.source, known.stat, known.at, known.row = source, stat, reading.at, None
         if reading.own - self._own:
             fresh.extend(known for known in self._known.values() if known.group == OTHER)
@@ -306,7 +322,7 @@ def _row(known: _Known, page_kb: int) -> Process:
             group=known.counted,
             state=stat.state,
             threads=stat.threads,
-            cpu_ticks=stat.cpu_ticks,
+            cpu_ticks=stat.cpu_ticks + known.brief_ticks,
             started_ticks=stat.started_ticks,
             rss_kb=stat.rss_pages * page_kb,
             pss_kb=known.pss_kb,

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab
 SWAP_MB, HOARD_MB, LITTLE_MB = 256, 120, 24
 TWO_SECONDS = "<?php sleep(2); echo 'slept';"
 BURN = "while True: pass"
+BURN_BRIEFLY = "import subprocess\nwhile True: subprocess.run(['awk', 'BEGIN { while (i < 1e6) i++ }'])"
 HOARD = f"""
 hoard = bytearray({HOARD_MB} << 20)
 for at in range(0, len(hoard), 4096):
@@ -100,9 +102,9 @@ def neighbours(bench: Bench, lifted: bool) -> Stand:
     return page(COMPUTING, 20)(bench, lifted)
 
 
-def full_pool_beside_neighbours(bench: Bench, lifted: bool) -> Stand:
+def full_pool_beside(neighbour: str, bench: Bench, lifted: bool) -> Stand:
     for _ in range(os.cpu_count() or 1):
-        bench.stack.enter_context(program(BURN))
+        bench.stack.enter_context(program(neighbour))
     return page(WAITING, 4)(bench, lifted)
 
 
@@ -145,10 +147,13 @@ CASES = [
         name="neighbours that take the CPU", expected="cpu", build=neighbours, concurrency=6,
         proven=lambda proof: proof.change.idle < 10, advice="not part of the web server", gain=1.3,
     ),
-    Case(
-        name="neighbours beside a full pool", expected="apache-workers", build=full_pool_beside_neighbours,
-        concurrency=12, evidence="apache.full_pct", advice="MaxRequestWorkers", gain=2.0,
-        proven=lambda proof: proof.change.idle < 10,
+    *(
+        Case(
+            name=f"{neighbours} beside a full pool", expected="apache-workers", build=partial(full_pool_beside, program),
+            concurrency=12, evidence="apache.full_pct", advice="MaxRequestWorkers", gain=2.0,
+            proven=lambda proof: proof.change.idle < 10,
+        )
+        for neighbours, program in (("neighbours", BURN), ("short-lived neighbours", BURN_BRIEFLY))
     ),
     Case(
         name="a generator beside a neighbour", expected="generator", build=generator_beside_a_neighbour,

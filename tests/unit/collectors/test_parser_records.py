@@ -182,7 +182,7 @@ def test_listening_sockets() -> None:
 def test_a_process() -> None:
     fields = " ".join(str(100 + place) for place in range(4, 26))
     assert processes.parse_stat(f"7 (a) (b) S {fields}\n") == ProcessStat(
-        7, "a) (b", "S", 104, 120, 114 + 115, 122, 124
+        7, "a) (b", "S", 104, 120, 114 + 115, 122, 124, 116 + 117
     )
     for text in (
         f"7 (a) S {fields.rpartition(' ')[0]}",

@@ -273,6 +273,21 @@ def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine) ->
     assert [row.pss_kb for row in machine.rows] == [6, None]
 
 
+def test_children_that_are_too_brief_to_be_seen_count_for_their_parent(machine: Machine) -> None:
+    machine.stats = {1: stat_text(1, "init"), 100: stat_text(100, "make", ticks=5, ended=900)}
+    machine.stats[200] = stat_text(200, "cc", parent=100, ticks=40)
+    machine.sample()
+    machine.stats[1] = stat_text(1, "init", ended=100)
+    machine.stats[100] = stat_text(100, "make", ticks=7, ended=960)
+    machine.stats[200] = stat_text(200, "cc", parent=100, ticks=70)
+    machine.sample()
+    assert {row.pid: row.cpu_ticks for row in machine.rows} == {1: 0, 100: 7, 200: 70}
+    del machine.stats[200]  # its 70 were counted, and 2 in the end were not
+    machine.stats[100] = stat_text(100, "make", ticks=9, ended=960 + 72)
+    machine.sample()
+    assert {row.pid: row.cpu_ticks for row in machine.rows} == {100: 9 + 60 - 70 + 10}
+
+
 def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine) -> None:
     machine.stats = {100: stat_text(100, "job")}
     machine.sample()

@@ -70,8 +70,8 @@ def machine_of_texts(kernel: str) -> TextTransport:
 
 def stat_text(
     pid: int, name: str, *, state: str = "S", parent: int = 1, ticks: int = 0, threads: int = 1, started: int = 500,
-    pages: int = 100,
+    pages: int = 100, ended: int = 0,
 ) -> str:  # fmt: skip
     """Return the text of /proc/PID/stat."""
-    before: Iterable[object] = (state, parent, pid, pid, 0, -1, 4194624, 0, 0, 0, 0, ticks, 0, 0, 0, 20, 0, threads)
+    before: Iterable[object] = (state, parent, pid, pid, 0, -1, 4194624, 0, 0, 0, 0, ticks, 0, ended, 0, 20, 0, threads)
     return f"{pid} ({name}) {' '.join(map(str, before))} 0 {started} 1000000 {pages} 18446744073709551615 0 0 0\n"
