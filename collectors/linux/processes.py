@@ -79,9 +79,10 @@ def parse_waits(schedstats: str) -> dict[int, int]:
 @dataclass(slots=True)
 class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
-    ``ticks_s`` its CPU time per second between its last two readings, ``brief_ticks`` that of children which ended
-    without ever being read, ``apart_ticks`` that of its other ended children, ``waits`` how long each thread waited for a
-    processor, ``row`` what is reported of it until something of that changes."""
+    ``ticks_s`` the CPU time per second that it and its ended children took between its last two readings. Of these
+    children, ``brief_ticks`` is the CPU time of those that were never read, ``apart_ticks`` that of all others.
+    ``waits`` is how long each thread waited for a processor, ``row`` what is reported until something of that changes.
+    """
 
     source: str | ProcessStat
     stat: ProcessStat

@@ -205,7 +205,8 @@ generator with this program, and everything else."""
 
 
 class Process(Struct, frozen=True):
-    """One process; ``cpu_ticks`` is a counter, in :data:`OTHER` with the CPU time of short-lived children. ``started_ticks`` (after boot) tells a reused pid from the same one.
+    """One process; ``cpu_ticks`` is a counter, which includes short-lived children in :data:`OTHER`. ``started_ticks``
+    (after boot) tells a reused pid from the same one.
 
     ``wait_ns`` counts how long its threads were runnable without a processor, because others had it or a CPU quota
     stopped them. The kernel adds a wait when it ends. What a thread waited between its last reading and its end is

@@ -20,6 +20,16 @@ from tests.lab.counters import Change, Counters
 from tests.lab.load import Run, watch_load
 from tests.lab.pages import SHORTLY
 from tests.lab.table import Report, Result
+from tests.lab.test_dependencies import (
+    MYSQL_UPDATE,
+    MYSQLI,
+    ROWS,
+    mysql_page,
+    postgresql_page,
+    postgresql_shop,
+    redis_page,
+    shop,
+)
 
 CALM_S = int(os.environ.get("LOADTOP_LAB_CALM_S", "120"))
 PAGES = {"page.php": SHORTLY, "page.html": "x" * 3400}
@@ -66,7 +76,18 @@ def behind_haproxy(bench: Bench) -> Calm:
     return Calm("HAProxy", 40, f"{proxy.url}page.php", ("--haproxy", proxy.stats_url))
 
 
-BUILDS: tuple[Callable[[Bench], Calm], ...] = (static, half_full, behind_event, behind_haproxy)
+def with_databases(bench: Bench) -> Calm:
+    """1.5 of 12 slots are busy on average, and each request asks three databases."""
+    first, second, third = shop(bench), postgresql_shop(bench), bench.redis()
+    pages = mysql_page(first, MYSQL_UPDATE, ROWS), postgresql_page(second, ROWS), redis_page(third)
+    server = bench.apache(
+        mpm="prefork", php="mod", workers=12, pages={"page.php": "\n?>".join(pages)}, extensions=(*MYSQLI, "pgsql")
+    )
+    watch = "--apache", server.status_url, "--mysql", str(first.unix_socket), "--redis", third.address
+    return Calm("databases", 30, f"{server.url}page.php", watch)
+
+
+BUILDS: tuple[Callable[[Bench], Calm], ...] = (static, half_full, behind_event, behind_haproxy, with_databases)
 EACH_S = CALM_S // len(BUILDS)
 
 

@@ -12,7 +12,9 @@ from tests.lab.quota import cpu_quota, throttled_periods
 from tests.lab.table import Report
 from tests.servers.apache import proxying
 from tests.servers.mysql import Mysql
+from tests.servers.postgresql import Postgresql
 from tests.servers.program import Program
+from tests.servers.redis import Redis
 from tests.servers.service import LOCKING, PLACES
 from tests.servers.sshd import put_ssh
 
@@ -85,7 +87,7 @@ def row_lock_in_mariadb(through_socket: bool) -> Build:
 
     def build(bench: Bench, lifted: bool) -> Stand:
         database = shop(bench)
-        page = mysql_page(database, MYSQL_UPDATE.replace("ROWS", str(ROWS if lifted else 1)), through_socket)
+        page = mysql_page(database, MYSQL_UPDATE, ROWS if lifted else 1, through_socket=through_socket)
         server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page}, extensions=MYSQLI)
         service = str(database.unix_socket) if through_socket else database.address
         return Stand(f"{server.url}page.php", sign=lambda: waiting_for_rows(database), service=service)
@@ -114,12 +116,15 @@ def slow_database(bench: Bench, lifted: bool) -> Stand:
 def busy_redis(bench: Bench, lifted: bool) -> Stand:
     """Another client's scripts keep its one thread busy."""
     redis = bench.redis()
-    page = REDIS_PAGE.replace("PORT", str(redis.port))
-    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page})
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": redis_page(redis)})
     if not lifted:
         client = [sys.executable, "-c", SCRIPTS, str(redis.port)]
         bench.stack.enter_context(Program(client, log=redis.directory / "scripts"))
     return Stand(f"{server.url}page.php", service=redis.address)
+
+
+def redis_page(redis: Redis) -> str:
+    return REDIS_PAGE.replace("PORT", str(redis.port))
 
 
 def shop(bench: Bench, launcher: Sequence[str] = ()) -> Mysql:
@@ -130,11 +135,13 @@ def shop(bench: Bench, launcher: Sequence[str] = ()) -> Mysql:
     return database
 
 
-def mysql_page(database: Mysql, queries: str, through_socket: bool = False, persistent: bool = False) -> str:
+def mysql_page(
+    database: Mysql, queries: str, rows: int = ROWS, *, through_socket: bool = False, persistent: bool = False
+) -> str:
     host = "p:127.0.0.1" if persistent else "localhost" if through_socket else "127.0.0.1"
     socket = f'"{database.unix_socket}"' if through_socket else "null"
     page = MYSQL_PAGE.replace("HOST", f'"{host}"').replace("PORT", str(database.port)).replace("SOCKET", socket)
-    return page.replace("QUERIES", queries)
+    return page.replace("QUERIES", queries).replace("ROWS", str(rows))
 
 
 def waiting_for_rows(database: Mysql) -> float:
@@ -142,10 +149,19 @@ def waiting_for_rows(database: Mysql) -> float:
     return float(database.run("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").split()[-1])
 
 
-def row_lock_in_postgresql(bench: Bench, lifted: bool) -> Stand:
+def postgresql_shop(bench: Bench) -> Postgresql:
     database = bench.postgresql(max_connections=60)
     database.run(POSTGRESQL_SHOP.replace("ROWS", str(ROWS)))
-    page = POSTGRESQL_PAGE.replace("PORT", str(database.port)).replace("ROWS", str(ROWS if lifted else 1))
+    return database
+
+
+def postgresql_page(database: Postgresql, rows: int) -> str:
+    return POSTGRESQL_PAGE.replace("PORT", str(database.port)).replace("ROWS", str(rows))
+
+
+def row_lock_in_postgresql(bench: Bench, lifted: bool) -> Stand:
+    database = postgresql_shop(bench)
+    page = postgresql_page(database, ROWS if lifted else 1)
     server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page}, extensions=("pgsql",))
 
     def blocked() -> float:

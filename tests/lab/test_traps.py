@@ -149,9 +149,9 @@ CASES = [
     ),
     *(
         Case(
-            name=f"{neighbours} beside a full pool", expected="apache-workers", build=partial(full_pool_beside, program),
-            concurrency=12, evidence="apache.full_pct", advice="MaxRequestWorkers", gain=2.0,
-            proven=lambda proof: proof.change.idle < 10,
+            name=f"{neighbours} beside a full pool", expected="apache-workers",
+            build=partial(full_pool_beside, program), concurrency=12, evidence="apache.full_pct",
+            advice="MaxRequestWorkers", gain=2.0, proven=lambda proof: proof.change.idle < 10,
         )
         for neighbours, program in (("neighbours", BURN), ("short-lived neighbours", BURN_BRIEFLY))
     ),
