@@ -292,7 +292,8 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = (), *, hidden: 
         else Message("the address of {server}, behind the proxy, is unknown", server=excerpt(unknown[0]))
     )
     return Message(
-        "{why}: all {servers} web servers here are taken to be under test; control group figures cover only the first",
+        "{why}: loadtop assumes that all {servers} web servers here are under test; control group figures are those of "
+        "the first",
         servers=len(servers),
         why=why,
     )

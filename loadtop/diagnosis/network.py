@@ -180,7 +180,7 @@ def _queue_advice(measured: Measured, own: Listener | None) -> Message:
 LISTEN_QUEUE = Verdict(
     name="listen-queue",
     letter="L",
-    title="listen queue",
+    title="accept queue",
     sentence="The accept queue is the limit",
     headline="overflows",
     family=Family.POOL,

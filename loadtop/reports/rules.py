@@ -75,8 +75,7 @@ def _beside(condition: Condition, compared: Compared) -> str:
         return f"{said}; {tr('significant')} ({chance})"
     if compared.p < LEVEL:
         why = (
-            "not significant: the value of the whole run changed in one direction, the mean of its intervals in the "
-            "other"
+            "not significant: the figure for the whole run and the mean of its intervals changed in opposite directions"
         )
         return f"{said}; {tr(why)} ({chance})"
     return f"{said}; {tr('not significant: it may be chance')} ({chance})"

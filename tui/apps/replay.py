@@ -50,7 +50,7 @@ KEYS = (
 )
 
 ELSEWHERE: tuple[tuple[str, Translatable], ...] = (  # keys that are in the help but not in the last line
-    ("home", "go to the start (end: to the end)"),
+    ("home end", "go to the start or to the end"),
     ("tab", "show the next host (with one host, the next panel)"),
     ("up down", "choose a panel (or click it; click again to zoom)"),
     ("escape", "close, cancel, or show all panels"),

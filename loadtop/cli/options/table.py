@@ -42,8 +42,8 @@ COMMANDS = {
             ("export --csv tables run.loadtop", "export --sar --host web1 run.loadtop")),
         Command("mark", "mark [OPTIONS] TEXT", "mark an event on the timeline of a running test", "mark",
             ("mark 'restarted httpd'",)),
-        Command("sessions", "sessions [list | rename | prune]", "choose, list, rename or remove recordings",
-            "recordings",
+        Command("sessions", "sessions [list | rename | prune]",
+            "choose recordings to replay or compare; list, rename or remove them", "recordings",
             ("sessions list", "sessions rename run.loadtop before", "sessions prune --older-than 30d --keep 20"),
             (("list", "list recordings, newest last"), ("rename", "rename a recording"),
              ("prune", "remove old recordings"))),
@@ -233,8 +233,8 @@ class Options:
         "print a line per interval instead of the full-screen display (cockpit)",
         commands=(*MEASURES, "replay", "experiment"),
         help_for={"experiment": "print the progress line by line instead of the cockpit"})
-    quiet: bool = OUTPUT.option("-q --quiet", "", "do not print a line per interval",
-        commands=(*MEASURES, "experiment"), help_for={"experiment": "print only the table"})
+    quiet: bool = OUTPUT.option("-q --quiet", "", "with --headless: do not print a line per interval",
+        commands=(*MEASURES, "experiment"), help_for={"experiment": "show no progress, only the table at the end"})
     text: bool = OUTPUT.option("--text", "", "print the report (default)", commands=("report", "compare"),
         conflict="report", help_for={"compare": "print text instead of the cockpit"})
     markdown: bool = OUTPUT.option("--markdown", "", "print the report in Markdown", commands=("report",),
@@ -279,7 +279,7 @@ class Options:
         "measure every cell (variant, load, repeat) again, not only missing and changed ones",
         commands=("experiment",), conflict="experiment")
     check: bool = OPTIONS.option("--check", "", "only check the plan", commands=("experiment",), conflict="experiment")
-    table: bool = OPTIONS.option("--table", "", "only print the table of the results so far",
+    table: bool = OPTIONS.option("--table", "", "measure nothing; print the table of the results so far",
         commands=("experiment",), conflict="experiment")
     by: "By | None" = OPTIONS.option("--by", "step|time",
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
@@ -305,7 +305,8 @@ class Options:
         "mark the test that records to FILE (default: the newest)", commands=("mark",))
     older_than: str | None = OPTIONS.option("--older-than", "AGE",
         "remove recordings that ended longer ago than AGE: 30d, 12h or 2w", commands=("sessions prune",))
-    keep: int | None = OPTIONS.option("--keep", "N", "keep the newest N", COUNT, commands=("sessions prune",))
+    keep: int | None = OPTIONS.option("--keep", "N",
+        "never remove the newest N; without --older-than, remove all others", COUNT, commands=("sessions prune",))
     dry_run: bool = OPTIONS.option("--dry-run", "", "only show what would be removed", commands=("sessions prune",))
     part: str | None  # the command of ``loadtop sessions``
 

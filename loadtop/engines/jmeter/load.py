@@ -72,7 +72,7 @@ class JmeterLoad(EngineLoad):
             self._message = Message("JMeter needs a thread on each machine: use {machines} or more", machines=machines)
         elif self._settings.servers and users % machines:
             self._message = Message(
-                "all remote servers run the same plan: use a multiple of {machines} threads", machines=machines
+                "each remote server runs the same number of threads: use a multiple of {machines}", machines=machines
             )
         elif not self._settings.can_restart:
             self._message = Message("JMeter cannot change the threads of this plan while it runs")

@@ -111,7 +111,7 @@ def check_even(plan: Plan, servers: int) -> None:
         for option, number in (("-c", step.concurrency), ("-n", step.requests)):
             if number is not None and number % servers:
                 raise PlanError(
-                    "{option} must be a multiple of {servers}, got {number}: all -R servers run the same plan.",
+                    "{option} must be a multiple of {servers}, got {number}: each -R server gets an equal share.",
                     option=option,
                     number=number,
                     servers=servers,
