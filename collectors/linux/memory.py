@@ -107,7 +107,10 @@ def collect_pressure(reading: Reading) -> Pressure:
         if reason == UNSUPPORTED:
             raise AbsentError(
                 "PSI is disabled in this kernel: boot with psi=1",
-                fix=Message("add psi=1 to GRUB_CMDLINE_LINUX in /etc/default/grub, then run update-grub and reboot"),
+                fix=Message(
+                    "add psi=1 to the kernel's command line (Debian: GRUB_CMDLINE_LINUX in /etc/default/grub and "
+                    "update-grub, Red Hat: grubby --update-kernel=ALL --args=psi=1) and reboot"
+                ),
             )
         raise AbsentError(Missing(reason).message)
     return parse_pressure(*texts)

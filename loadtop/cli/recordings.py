@@ -141,7 +141,9 @@ def _list() -> None:
 
 def _prune(older_than: str | None, keep: int | None, *, dry_run: bool) -> None:
     if older_than is None and keep is None:
-        raise UsageError("say what to remove: --older-than 30d, --keep 20 (all others) or both; --dry-run only lists")
+        raise UsageError(
+            "give --older-than 30d, --keep 20 (removes all but the newest 20) or both; --dry-run removes nothing"
+        )
     try:
         older_s = None if older_than is None else age(older_than)
     except ValueError as error:

@@ -193,7 +193,9 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
     ports = generator.ports_limit
     if not ports:
         return sentences(Message(fix), cause)
-    most = Message("{ports} ports let loadtop close about {rate} connections/s.", ports=ports, rate=ports // 60)
+    most = Message(
+        "{ports} ports allow about {rate} new connections/s if loadtop closes them.", ports=ports, rate=ports // 60
+    )
     return sentences(Message(fix), cause, most)
 
 

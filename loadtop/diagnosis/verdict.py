@@ -22,7 +22,7 @@ class Family(StrEnum):
     STORAGE = "storage"
     PROCESSOR = "processors"
     NETWORK = "network"
-    POOL = "queues and pools of workers, which fill behind any other limit"
+    POOL = "queues and pools of workers, which also fill up if something else is the limit"
 
 
 class Row(NamedTuple):

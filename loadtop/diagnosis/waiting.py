@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, median
 
+from loadtop.diagnosis.breakdown import Part, breakdown
 from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
@@ -34,6 +35,9 @@ LEVELS, SERVED = 64, 16  # how many numbers of connections are remembered, and h
 
 SPARE, DEVIATIONS = 4.0, 2.0
 """Beyond its workers, this many requests and twice the square root of the workers are a burst that passes; our own."""
+
+MOST, ELSEWHERE = 0.5, (Part.LOCK, Part.DEPENDENCY)
+"""Where more than this part of the response time passes, it is to be shortened; our own."""
 
 LATE_PCT = 1.0  # percent of the due requests that are sent late: then every connection of an open load is taken
 
@@ -141,10 +145,7 @@ def _advice(measured: Measured, in_flight: float, served: float, rps: float) -> 
     )
     if not any(host.state.is_target for host in measured.hosts):
         return sentences(Message("The server's host is not watched. Add it with --host NAME=ssh://HOST."), waits)
-    look = Message(
-        "No watched host is at its limit. Look for a lock, or for a database or another "
-        "server, and watch that server too."
-    )
+    look = _look(measured)
     for host in measured.hosts:
         for line in (host.rates.networks if host.rates is not None else None) or ():
             if line.name != "lo" and line.util is None and max(line.rx_kb, line.tx_kb) > 1000:
@@ -153,12 +154,29 @@ def _advice(measured: Measured, in_flight: float, served: float, rps: float) -> 
     return sentences(look, waits)
 
 
+def _look(measured: Measured) -> Message:
+    """What to look for. Locks and services may take most of the time together, although none of them is the limit."""
+    found = breakdown(measured)
+    waits = [] if found is None else [each for each in found.shares or () if each.part in ELSEWHERE and each.ms]
+    share = sum(each.ms or 0.0 for each in waits) / found.mean_ms if found is not None and waits else 0.0
+    if share <= MOST:
+        return Message(
+            "No watched host is at its limit. Look for a lock, or for a database or another "
+            "server, and watch that server too."
+        )
+    parts = {each.part for each in waits}
+    what = "file locks and services" if len(parts) > 1 else "file locks" if Part.LOCK in parts else "services"
+    longest = max(waits, key=lambda each: each.ms or 0.0)
+    template = "Shorten the waits for {what}: they take {share:.0f} % of the response time, the longest at {name}."
+    return Message(template, what=Message(what), share=100.0 * share, name=longest.name)
+
+
 WAITING = Verdict(
     name="waiting",
     letter="W",
     title="waiting",
-    sentence="Something that loadtop does not watch is the limit",
-    headline="requests wait for something that loadtop does not watch",
+    sentence="No watched resource is at its limit, but requests queue",
+    headline="no watched resource is at its limit, but requests queue",
     clause=True,
     family=Family.POOL,
     intervals=3,

@@ -219,7 +219,7 @@ class TestGenerator:
         found = of_load(CLIENT_PORTS, load=load, failed=failed)
         assert states(found) == (over, held)
         assert (found.confidence, found.certain) == (confidence, refused and failed > 0)
-        assert ("100 ports let loadtop close about 1 connections/s" in advice(found)) is (limit == 100)
+        assert ("100 ports allow about 1 new connections/s" in advice(found)) is (limit == 100)
         assert "Use -k" in advice(found)
 
     @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.diagnosis.waiting import LEVELS, Waiting
 from loadtop.i18n import Message
-from loadtop.model import Latencies, LoadState, Outcome, ServerReading, State
+from loadtop.model import FileLock, Latencies, LoadState, Outcome, ServerReading, State
 from loadtop.model.histogram import distribution
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import NetworkRates, ServerRates
+from loadtop.rates.records import NetworkRates, PeerRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
 from tests.unit.interval import advice, busy, host, measured, states
@@ -234,3 +234,20 @@ def test_a_page_that_was_read_does_not_keep_silent() -> None:
     for servers, over in (({"apache": (page,)}, True), ({}, False)):
         found = known(after(100.0, host_view=host(sample, servers=servers)))
         assert found.over is over
+
+
+@pytest.mark.parametrize(
+    ("locks", "questions", "said"),
+    [
+        ((3, 2), 0.0, None),
+        ((3, 2, 1), 0.0, "waits for file locks: they take 60 % of the response time, the longest at /3."),
+        ((2,), 3.5, "waits for file locks and services: they take 55 % of the response time, the longest at db:1."),
+        ((), 5.1, "waits for services: they take 51 % of the response time, the longest at db:1."),
+    ],
+)
+def test_waits_that_take_most_of_the_time_are_to_be_shortened(
+    locks: tuple[int, ...], questions: float, said: str | None
+) -> None:
+    held = tuple(FileLock("flock", "fe:00", n, 1, "php", n, f"/{n}") for n in locks)
+    peers = (PeerRates("db:1", None, 1, 5, 1.0, questions, 1.0, 1.0),)
+    assert (said or "Look for a lock") in advised(host({"locks": held}, peers=peers))

@@ -140,8 +140,8 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t; no limit with --rate)", COUNT,
-        help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
+        f"number of connections (default: no limit with --rate, otherwise 1 with -n or -t, else {DEFAULT_CONCURRENCY})",
+        COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
         commands=(*LOADS, "watch"),
@@ -284,7 +284,8 @@ class Options:
     by: "By | None" = OPTIONS.option("--by", "step|time",
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
-    margin: float = OPTIONS.option("--margin", "PERCENT", "ignore differences below PERCENT", POSITIVE, default=5.0,
+    margin: float = OPTIONS.option("--margin", "PERCENT",
+        "ignore differences below PERCENT, or somewhat more for p90 and p99", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",
