@@ -9,13 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import (
-    live_processes,
-    mark_processes,
-    nothing_left,
-    output_after,
-    remote_machine,
-)
+from tests.loads.engines import live_processes, mark_processes, nothing_left, output_after, remote_machine
 from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program

@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loads.engines import (
-    command_line,
-    files_left,
-    mark_processes,
-    nothing_left,
-    output_after,
-    remote_machine,
-)
+from tests.loads.engines import command_line, files_left, mark_processes, nothing_left, output_after, remote_machine
 from tests.loads.processes import marked
 from tests.loads.program import loadtop, started, summary_of, wait_until
 from tests.servers.sshd import SshdFactory

@@ -15,21 +15,12 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from tests.lab import test_dependencies as shops
 from tests.lab.case import Bench
 from tests.lab.counters import Change, Counters
 from tests.lab.load import Run, watch_load
 from tests.lab.pages import SHORTLY
 from tests.lab.table import Report, Result
-from tests.lab.test_dependencies import (
-    MYSQL_UPDATE,
-    MYSQLI,
-    ROWS,
-    mysql_page,
-    postgresql_page,
-    postgresql_shop,
-    redis_page,
-    shop,
-)
 
 CALM_S = int(os.environ.get("LOADTOP_LAB_CALM_S", "120"))
 PAGES = {"page.php": SHORTLY, "page.html": "x" * 3400}
@@ -78,11 +69,10 @@ def behind_haproxy(bench: Bench) -> Calm:
 
 def with_databases(bench: Bench) -> Calm:
     """1.5 of 12 slots are busy on average, and each request asks three databases."""
-    first, second, third = shop(bench), postgresql_shop(bench), bench.redis()
-    pages = mysql_page(first, MYSQL_UPDATE, ROWS), postgresql_page(second, ROWS), redis_page(third)
-    server = bench.apache(
-        mpm="prefork", php="mod", workers=12, pages={"page.php": "\n?>".join(pages)}, extensions=(*MYSQLI, "pgsql")
-    )
+    first, second, third = shops.shop(bench), shops.postgresql_shop(bench), bench.redis()
+    updates = shops.mysql_page(first, shops.MYSQL_UPDATE), shops.postgresql_page(second, shops.ROWS)
+    pages = {"page.php": "\n?>".join((*updates, shops.redis_page(third)))}
+    server = bench.apache(mpm="prefork", php="mod", workers=12, pages=pages, extensions=(*shops.MYSQLI, "pgsql"))
     watch = "--apache", server.status_url, "--mysql", str(first.unix_socket), "--redis", third.address
     return Calm("databases", 30, f"{server.url}page.php", watch)
 

@@ -157,11 +157,7 @@ STOPPED = {"cgroup": CgroupLimits("/", 2, 50_000, 100_000)}
         ({}, IDLE | {"groups": (group(40.0, processes=2, threads=2),)}, None),
         ({}, IDLE | {"groups": (group(40.0, name="x", role=None),)}, None),
         ({}, IDLE | {"groups": (group(20.0, threads=9), FPM)}, None),
-        (
-            {},
-            IDLE | {"groups": (group(19.0, threads=9), FPM)},
-            ("cpu-core", 500.0),
-        ),
+        ({}, IDLE | {"groups": (group(19.0, threads=9), FPM)}, ("cpu-core", 500.0)),
         (STOPPED, IDLE | {"groups": (group(20.0, threads=9),)}, ("throttled", 250.0)),
         (STOPPED, IDLE | {"groups": (replace(group(threads=9), cpu=None),)}, None),
         ({"cgroup": CgroupLimits("/", 2, None, 100_000)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),

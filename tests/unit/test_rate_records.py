@@ -120,10 +120,7 @@ def test_what_has_no_rate_of_a_disk_or_a_line() -> None:
             {"link_mbit": None, "shaped_mbit": 1000.0},
             NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, None, 6.5536, 1000.0),
         ),
-        (
-            {"shaped_mbit": 1000.0},
-            NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536, 100.0),
-        ),
+        ({"shaped_mbit": 1000.0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536, 100.0)),
         ({"link_mbit": None, "rx_errors": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 4.0, None, None)),
         ({"rx_drops": 0, "tx_drops": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 0.0, 100, 65.536)),
     ],

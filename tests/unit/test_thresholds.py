@@ -326,10 +326,7 @@ class TestProcessors:
     @pytest.mark.parametrize(
         ("limits", "said"),
         [
-            (
-                CgroupLimits("/web", 2, 50_000, 100_000),
-                "/web is throttled in 30 % of its periods.",
-            ),
+            (CgroupLimits("/web", 2, 50_000, 100_000), "/web is throttled in 30 % of its periods."),
             (CgroupLimits("/web", 2, 50_000, 100_000), "cores (for example CPUQuota=100%)"),
             (CgroupLimits("/web", 1, 50_000, 100_000), "group is throttled in 30 % of its periods."),
             (CgroupLimits("/web", 1, 50_000, 100_000), "cores (for example cpu.cfs_quota_us=100000)"),

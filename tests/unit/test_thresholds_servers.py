@@ -234,10 +234,7 @@ class TestPhpFpm:
 
     @pytest.mark.parametrize(
         ("waiting", "flying", "said"),
-        [
-            (0, 20, "Raise pm.max_children from 20. "),
-            (2, 21, "Raise pm.max_children from 20 to 21: "),
-        ],
+        [(0, 20, "Raise pm.max_children from 20. "), (2, 21, "Raise pm.max_children from 20 to 21: ")],
     )
     def test_the_advice(self, waiting: int, flying: int, said: str) -> None:
         found = of_host(FPM_WORKERS, serving(fpm(20, waiting), kind=PHP_FPM), load={"in_flight": flying})

@@ -119,12 +119,7 @@ def test_nothing_else_is_near_its_limit(other: Assessment, view: HostView, over:
 
 @pytest.mark.parametrize(
     ("rps", "load"),
-    [
-        (100.0, {"latencies": None}),
-        (100.0, {"latencies": times()}),
-        (0.0, {}),
-        (100.0, {"state": LoadState.DONE}),
-    ],
+    [(100.0, {"latencies": None}), (100.0, {"latencies": times()}), (0.0, {}), (100.0, {"state": LoadState.DONE})],
 )
 def test_nothing_is_reported_of(rps: float, load: dict[str, Any]) -> None:
     assert after(100.0, rps=rps, **load) is None

@@ -62,10 +62,7 @@ def machine_at(version: str, layout: str) -> LinuxMachine:
     top = TREES / version / layout
     transport.files |= {f"/{path.relative_to(top)}": path.read_text() for path in top.rglob("*") if path.is_file()}
     parent, worker = (processes.parse_stat((top / name).read_text()) for name in ("parent-stat", "worker-stat"))
-    transport.processes = {
-        parent.pid: (top / "parent-stat").read_text(),
-        worker.pid: (top / "worker-stat").read_text(),
-    }
+    transport.processes = {parent.pid: (top / "parent-stat").read_text(), worker.pid: (top / "worker-stat").read_text()}
     return LinuxMachine(transport, KINDS)
 
 

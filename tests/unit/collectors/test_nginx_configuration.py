@@ -106,11 +106,7 @@ def test_debians_configuration() -> None:
     settings = configuration.parse(config.lines)
     assert (settings.processes, settings.connections) == (None, 768)
     assert [path for server in settings.servers for path in server.status_paths] == ["/basic_status", "/status"]
-    assert configuration.listening(config) == (
-        Endpoint(ANY_IPV4, 80),
-        Endpoint("::", 80),
-        Endpoint("127.0.0.1", 8080),
-    )
+    assert configuration.listening(config) == (Endpoint(ANY_IPV4, 80), Endpoint("::", 80), Endpoint("127.0.0.1", 8080))
     assert configuration.fastcgi_addresses(config) == frozenset({"/run/php/php8.2-fpm.sock", "9000"})
     assert config.problem() is None
 

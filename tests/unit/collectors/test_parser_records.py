@@ -9,20 +9,7 @@ from collectors.linux import cpu, devices, memory, processes, sockets, unix_sock
 from collectors.machine import ProcessStat
 from collectors.parsing import count_or_none, counts, decimal, excerpt, hexadecimal, row
 from collectors.php_fpm import status
-from loadtop.model import (
-    Core,
-    Cpu,
-    CpuTimes,
-    Disk,
-    Listener,
-    Memory,
-    Network,
-    Paging,
-    Pressure,
-    Scheduler,
-    Swap,
-    Tcp,
-)
+from loadtop.model import Core, Cpu, CpuTimes, Disk, Listener, Memory, Network, Paging, Pressure, Scheduler, Swap, Tcp
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool

@@ -153,10 +153,7 @@ LOCKS = """\
 
 def test_locks_for_which_processes_under_test_wait() -> None:
     found = locks.parse(LOCKS, {26171, 26172, 26173}, {26171: "apache2"})
-    assert found == (
-        FileLock("flock", "fe:00", 9977858, 26171, "apache2", 2),
-        FileLock("ofd", "fe:00", 77, 0, "", 1),
-    )
+    assert found == (FileLock("flock", "fe:00", 9977858, 26171, "apache2", 2), FileLock("ofd", "fe:00", 77, 0, "", 1))
 
 
 def test_processes_that_have_a_file_locked_and_their_open_files() -> None:

@@ -279,10 +279,7 @@ async def test_places_that_are_none(place: str) -> None:
 @pytest.mark.parametrize(
     ("files", "user"),
     [
-        (
-            {"/proc/self/status": "Name:\tawk\nUid:\t33\t33\n", "/etc/passwd": "root:x:0:0\nwww:x:33:33\n"},
-            "www",
-        ),
+        ({"/proc/self/status": "Name:\tawk\nUid:\t33\t33\n", "/etc/passwd": "root:x:0:0\nwww:x:33:33\n"}, "www"),
         ({"/proc/self/status": "Uid:\t33\t33\n", "/etc/passwd": "root:x:0:0\nbroken\n"}, "alice"),
         ({"/etc/passwd": Missing("not permitted")}, "alice"),
     ],

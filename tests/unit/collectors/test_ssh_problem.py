@@ -28,10 +28,7 @@ Host key verification failed."""
         (CHANGED, "ssh-keygen -f '/home/me/.ssh/known hosts' -R '[web1]:2222' and then ssh me@web1"),
         (f"{CHANGED}\nConnection closed by UNKNOWN port 65535", "of a jump host has changed"),
         ("No ED25519 host key is known for web1 and you ...\nHost key verification failed.", "once with ssh me@web1"),
-        (
-            "Host key verification failed.\nConnection closed by UNKNOWN port 65535",
-            "of a jump host is unknown",
-        ),
+        ("Host key verification failed.\nConnection closed by UNKNOWN port 65535", "of a jump host is unknown"),
         ("me@web1: Permission denied (publickey).", "ssh-add"),
         ("me@web1: Permission denied (publickey,password).", "ssh-copy-id me@web1"),
         ("ssh: Could not resolve hostname web1: Name or service not known", "unknown host name"),

@@ -58,11 +58,7 @@ def test_the_note_names_a_server_of_the_proxy_that_is_nowhere() -> None:
     assert note({1: at(("::", 80))}, ("x:1",)) is None
 
 
-POOLS = {
-    7: frozenset({"/run/php/www.sock"}),
-    8: frozenset({"/run/php/shop.sock", "9001"}),
-    9: frozenset[str](),
-}
+POOLS = {7: frozenset({"/run/php/www.sock"}), 8: frozenset({"/run/php/shop.sock", "9001"}), 9: frozenset[str]()}
 
 
 def named(*lines: str) -> frozenset[str] | None:

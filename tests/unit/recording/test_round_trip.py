@@ -96,11 +96,7 @@ def sample_series(draw: st.DrawFn) -> list[HostSample]:
 FINDING = {name: some(hint) for name, hint in get_type_hints(Finding).items() if name != "symptoms"}
 FINDINGS = st.recursive(
     st.builds(Finding, **FINDING),
-    lambda inner: st.builds(
-        Finding,
-        **FINDING,
-        symptoms=st.lists(inner, max_size=2).map(tuple),
-    ),
+    lambda inner: st.builds(Finding, **FINDING, symptoms=st.lists(inner, max_size=2).map(tuple)),
     max_leaves=3,
 )
 

@@ -51,12 +51,7 @@ class TestMemory:
 
     @pytest.mark.parametrize(
         ("each", "idle", "worker_kb"),
-        [
-            (6_000, 8_000, 14_000.0),
-            (0, 8_000, 8_000.0),
-            (-1_000, 8_000, 8_000.0 - 1_000 * 8 / 40),
-            (0, 0, 1.0),
-        ],
+        [(6_000, 8_000, 14_000.0), (0, 8_000, 8_000.0), (-1_000, 8_000, 8_000.0 - 1_000 * 8 / 40), (0, 0, 1.0)],
     )
     def test_a_busy_worker_takes_what_an_idle_one_does_and_what_it_grows_by(
         self, each: int, idle: int, worker_kb: float
@@ -130,10 +125,7 @@ class TestMemory:
 class TestKneeAndScoreboard:
     @pytest.mark.parametrize(
         ("knee", "workers", "said"),
-        [
-            (KNEE, 16, "best from 8 to 16 connections"),
-            (replace(KNEE, until=8), 8, "best at 8 connections"),
-        ],
+        [(KNEE, 16, "best from 8 to 16 connections"), (replace(KNEE, until=8), 8, "best at 8 connections")],
     )
     def test_as_far_as_the_best_throughput_holds(self, knee: Knee, workers: int, said: str) -> None:
         found = size(measured(8, 16, 32), knee, None)

@@ -10,11 +10,7 @@ from tests.unit.known import known
 CONCURRENCIES = (1, 2, 4, 8, 16, 32, 64)
 
 
-@given(
-    gamma=st.floats(0.5, 5000),
-    alpha=st.floats(0, 0.5),
-    beta=st.floats(0, 0.01),
-)
+@given(gamma=st.floats(0.5, 5000), alpha=st.floats(0, 0.5), beta=st.floats(0, 0.01))
 def test_points_of_the_law_give_its_parameters(gamma: float, alpha: float, beta: float) -> None:
     law = Usl(gamma, alpha, beta, 1.0)
     found = known(fit([(n, law.throughput(n)) for n in CONCURRENCIES]))
