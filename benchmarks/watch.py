@@ -1,9 +1,10 @@
 """What watching costs: on the machine that is watched, beside what people use there, and on the one that watches.
 
 ``python -m benchmarks.watch [SECONDS [HOSTS]]``. There: a real sshd and a real Apache prefork with 64 processes that
-serve some requests all the while. Here: this machine and HOSTS - 1 more sshds that see processes of their own. Costs
-are CPU time of all processes that take part (from /proc/PID/schedstat, in ns, and of those that have ended from
-the parent's counters), in percent of one core.
+serve some requests all the while; before that, a load on an Apache with 100 processes that keep 500 connections to
+Redis. Here: this machine and HOSTS - 1 more sshds that see processes of their own. Costs are CPU time of all processes
+that take part (from /proc/PID/schedstat, in ns, and of those that have ended from the parent's counters), in percent of
+one core.
 """
 
 import asyncio
@@ -24,9 +25,21 @@ from collectors.host import HostCollector, remote_machine
 from collectors.transport.ssh.transport import SshTransport
 from tests.servers.apache import Apache, ApacheFactory
 from tests.servers.php_fpm import FpmFactory
-from tests.servers.sshd import Sshd, SshdFactory
+from tests.servers.redis import RedisFactory
+from tests.servers.sshd import Sshd, SshdFactory, put_ssh
 
 PROCESSES = 64
+WORKERS, EACH = 100, 5
+"""Processes that all wait for the same service, and connections to it of each."""
+ASKING = f"""<?php
+for ($i = 0; $i < {EACH}; $i++) {{
+    $link = stream_socket_client("tcp://127.0.0.1:PORT/$i", flags: STREAM_CLIENT_CONNECT | STREAM_CLIENT_PERSISTENT);
+}}
+fwrite($link, "PING\\r\\n");
+echo fgets($link);
+usleep(50000);
+"""
+"""PHP keeps persistent connections by their whole name, of which TCP does not use the path."""
 FAR_PERCENT = 0.5
 WIRE_KB_S = 10.0
 HERE_PERCENT = 10.0
@@ -46,6 +59,7 @@ def main() -> int:
     """Print what everything costs; 1 where a goal is missed."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
     hosts = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    asked = _loaded(seconds)
     with contextlib.ExitStack() as servers:
         apache = ApacheFactory(servers, FpmFactory(servers))(mpm="prefork", workers=PROCESSES)
         sshd = SshdFactory(servers)(extra="MaxStartups 100:30:200")
@@ -54,10 +68,11 @@ def main() -> int:
             costs = [(name, _tool(command, seconds)) for name, command in OTHERS]
             here = _here(hosts, seconds)
     print(f"{'there: loadtop at 1 s':26} {far:6.2f} % of a core, {wire:.1f} kB/s on the wire")
+    print(f"{f'there: {WORKERS * EACH} connections':26} {asked:6.2f} % of a core")
     for name, cost in costs:
         print(f"{f'there: {name}':26} " + (f"{cost:6.2f} % of a core" if cost is not None else "not installed"))
     print(f"{f'here: {hosts} hosts at 1 s':26} {here:6.2f} % of a core")
-    met = far <= FAR_PERCENT and wire <= WIRE_KB_S and here <= HERE_PERCENT * hosts / 20
+    met = max(far, asked) <= FAR_PERCENT and wire <= WIRE_KB_S and here <= HERE_PERCENT * hosts / 20
     goals = f"{FAR_PERCENT} % and {WIRE_KB_S:.0f} kB/s there, {HERE_PERCENT:.0f} % here for 20 hosts"
     print(f"at most {goals}: {'yes' if met else 'NO'}")
     return 0 if met else 1
@@ -81,6 +96,34 @@ async def _far(sshd: Sshd, seconds: float) -> tuple[float, float]:
     return percent, kilobytes
 
 
+def _loaded(seconds: float) -> float:
+    """Percent of a core there, for a whole ``loadtop`` whose load an Apache with many connections answers."""
+    with contextlib.ExitStack() as servers:
+        redis = RedisFactory(servers)(maxclients=2 * WORKERS * EACH)
+        pages = {"page.php": ASKING.replace("PORT", str(redis.port))}
+        apache = ApacheFactory(servers, FpmFactory(servers))(mpm="prefork", php="mod", workers=WORKERS, pages=pages)
+        sshd = SshdFactory(servers)()
+        command = [sys.executable, "-m", "loadtop", "--headless", "-q", "--no-record", f"{apache.url}page.php"]
+        subprocess.run([*command, "-c", str(WORKERS), "-n", str(4 * WORKERS)], check=True, stdout=subprocess.DEVNULL)
+        load = ["--rate", str(REQUESTS_S), "-t", str(2 * SETTLE_S + seconds), "--host", f"web=ssh://{sshd.alias}"]
+        program = subprocess.Popen(
+            [*command, *load], env=put_ssh(sshd.directory, sshd.config), stdout=subprocess.DEVNULL
+        )
+        servers.callback(program.wait, 30)
+        servers.callback(program.terminate)
+        time.sleep(SETTLE_S)
+        listed = subprocess.run(["ss", "-tnH", f"dport = :{redis.port}"], capture_output=True, check=True).stdout
+        connections = len(listed.splitlines())
+        if connections < WORKERS * EACH:
+            raise SystemExit(f"only {connections} connections to Redis")
+        cost, began = cpu_seconds(processes_below(sshd.pid)), time.monotonic()
+        time.sleep(seconds)
+        spent, passed = cpu_seconds(processes_below(sshd.pid)) - cost, time.monotonic() - began
+        if program.poll() is not None:
+            raise SystemExit("the load ended early")
+    return 100.0 * spent / passed
+
+
 def _here(hosts: int, seconds: float) -> float:
     """Percent of a core for a whole ``loadtop watch`` that looks for servers, diagnoses and records, clients too."""
     with contextlib.ExitStack() as servers:
@@ -91,14 +134,13 @@ def _here(hosts: int, seconds: float) -> float:
         for machine in machines:
             servers.callback(machine.kill)  # unshare does not heed SIGTERM
         (directory / "ssh_config").write_text("".join(machine.config.read_text() for machine in machines))
-        _script(directory / "ssh", f'exec {shutil.which("ssh")} -F {directory}/ssh_config "$@"')
+        environment = put_ssh(directory, directory / "ssh_config")
         wanted = [word for name in names for word in ("--host", f"{name}=ssh://{name}")]
         command = [sys.executable, "-m", "loadtop", "watch", "--headless", "-q", "--record", f"{directory}/r.loadtop"]
-        path = f"{directory}:{os.environ['PATH']}"
         with (directory / "output").open("w") as output:
             program = subprocess.Popen(
                 [*command, "-t", str(round(2 * SETTLE_S + seconds)), *wanted],
-                env={**os.environ, "PATH": path},
+                env=environment,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
         servers.callback(program.wait, 30)
