@@ -194,7 +194,9 @@ def _ports_advice(load: LoadSample, generator: GeneratorSample) -> Message:
     if not ports:
         return sentences(Message(fix), cause)
     most = Message(
-        "{ports} ports allow about {rate} new connections/s if loadtop closes them.", ports=ports, rate=ports // 60
+        "{ports} ports allow about {rate} new connections/s if loadtop, not the server, closes them.",
+        ports=ports,
+        rate=ports // 60,
     )
     return sentences(Message(fix), cause, most)
 

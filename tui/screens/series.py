@@ -116,7 +116,7 @@ class TuneScreen(PageScreen):
         self._why = why
 
     def footer(self) -> str:
-        return tr("escape cockpit (t to return)  up, down scroll  s stop  q quit")
+        return tr("escape cockpit  up, down scroll  s stop  q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
         view, sweep = self.view, self._sweep()
@@ -202,7 +202,7 @@ class ExperimentScreen(PageScreen):
         self._table = table
 
     def footer(self) -> str:
-        return tr("escape cockpit (t to return)  up, down scroll  q quit")
+        return tr("escape cockpit  up, down scroll  q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
         heading, *rows = self._table(cells >= WIDE_CELLS)

@@ -150,7 +150,7 @@ class Options:
     rate: float | None = LOAD.option("--rate", "R", "start R requests/s, however slow the server is (open model)",
         POSITIVE, own_plan=PLANS, refused=TUNE_CHOOSES)
     steps: str | None = LOAD.option("--steps", "1,2,4",
-        "run steps of 1, 2, then 4 connections (with --rate R: steps of requests/s; R is ignored)",
+        "run steps of 1, 2, then 4 connections (with --rate: of requests/s; its value is not used)",
         own_plan=("jmeter",), refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
         f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); with -n, each step ends after N requests",
