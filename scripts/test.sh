@@ -41,11 +41,12 @@ cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 if scripts/isolated_python -c '' 2>/dev/null; then
     isolated=yes
     together=$((4 * cores)) # many of them wait
+    some=$((2 * cores))
     few=$cores
     idle=$((3 * cores / 2)) # each leaves most of a core idle
 else
     isolated=
-    together=1 few=1 idle=1 # two of them would find each other's servers
+    together=1 some=1 few=1 idle=1 # two of them would find each other's servers
     echo "tests: no namespaces here (root on Linux has them), so tests share this machine's network and files" >&2
 fi
 
@@ -65,7 +66,7 @@ for group in "${groups[@]}"; do
         properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
         servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
         covered) run "$together" -m "not (locust or quiet or alone)" "${covered[@]/#/tests/integration/test_}" "$@" ;;
-        locust) run "$((2 * few))" -m locust $(marked locust) "$@" ;;
+        locust) run "$some" -m locust $(marked locust) "$@" ;;
         engines) run "$few" -m engines tests/engines "$@" ;;
         quiet) run "$idle" -m quiet $(marked quiet) "$@" ;;
         alone) run 1 -m alone $(marked alone) "$@" ;;
