@@ -20,7 +20,9 @@ def main(options: Options) -> None:
         found = [path for path in tests if name_of(path) in (called(wanted), called(f"{wanted}{SUFFIX}"))]
         if not found:
             names = ", ".join(plain(name_of(path)) for path in tests)
-            raise UnreachableError(f"no running test records to {plain(session)}; running tests record to {names}")
+            raise UnreachableError(
+                f"no running test is recording to {plain(session)}; running tests are recording to {names}"
+            )
         tests = found
     try:
         send(tests[-1], options.mark)

@@ -115,7 +115,7 @@ def generator(files: int | None, ports: int | None) -> Check:
         )
     if ports is not None and ports < PORTS:
         text = (
-            "only {ports} local ports: they run out at {rate} new connections/s if loadtop closes them, not the server"
+            "only {ports} local ports: at {rate} new connections/s they run out if loadtop, not the server, closes them"
         )
         lacks.append(Message(text, ports=ports, rate=ports // 60))
         fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))

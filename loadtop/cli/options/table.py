@@ -143,14 +143,14 @@ class Options:
         f"number of connections (default: no limit with --rate, otherwise 1 with -n or -t, else {DEFAULT_CONCURRENCY})",
         COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
-        f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n is given)", POSITIVE,
+        f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n or --steps is given)", POSITIVE,
         commands=(*LOADS, "watch"),
         help_for={"tune": f"stop the search after SECONDS (default {TUNE_TOTAL_S:.0f})",
             "watch": "stop after SECONDS"})
     rate: float | None = LOAD.option("--rate", "R", "start R requests/s, however slow the server is (open model)",
         POSITIVE, own_plan=PLANS, refused=TUNE_CHOOSES)
     steps: str | None = LOAD.option("--steps", "1,2,4",
-        "run steps of 1, 2, then 4 connections (with --rate: of requests/s; its value is not used)",
+        "run steps of 1, 2, then 4 connections (with --rate R: 1, 2, then 4 requests/s; R is ignored)",
         own_plan=("jmeter",), refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
         f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); with -n, each step ends after N requests",
