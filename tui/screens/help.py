@@ -31,7 +31,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("major faults ", "memory pages read from disk, per second"),
     ("overflows ", "connections dropped because the accept queue was full"),
     ("TIME_WAIT", "closed connections that the kernel has not released yet"),
-    ("wait%", "time a process's threads were ready to run but had no CPU, in % of a core"),
+    ("wait%", "time that a process's threads were ready to run but had no CPU, in % of a core"),
     ("rss, pss", "memory of a process; pss divides shared pages among processes"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )

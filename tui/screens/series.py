@@ -174,7 +174,7 @@ class StepsScreen(TuneScreen):
         if view.only_watches:
             return hanging((), tr("Watching only: no load is generated."), cells)
         if view.load is not None and view.load.concurrency is None:
-            return hanging((), tr("No steps: the number of connections was not fixed."), cells)
+            return hanging((), tr("No steps: loadtop did not set the number of connections."), cells)
         lines = list(super().text(cells))
         if len(lines) <= HEAD and (view.load is None or not view.load.state.ended):
             lines += hanging((), tr("A step appears after {number} intervals.", number=LEAST), cells)

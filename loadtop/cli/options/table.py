@@ -285,7 +285,7 @@ class Options:
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
     margin: float = OPTIONS.option("--margin", "PERCENT",
-        "ignore differences below PERCENT, or somewhat more for p90 and p99", POSITIVE, default=5.0,
+        "ignore differences below PERCENT (higher for p90 and p99)", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",
