@@ -114,7 +114,7 @@ def generator(files: int | None, ports: int | None) -> Check:
             Message('echo "* hard nofile 65536" | sudo tee -a /etc/security/limits.conf   (then log in again)')
         )
     if ports is not None and ports < PORTS:
-        text = "only {ports} local ports: if loadtop, not the server, closes connections, {rate}/s use up all ports"
+        text = "only {ports} local ports, for about {rate} new connections/s if loadtop, not the server, closes them"
         lacks.append(Message(text, ports=ports, rate=ports // 60))
         fixes.append(verbatim('sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'))
     told = [Message("{number} descriptors", number=files)] if files is not None else []

@@ -55,7 +55,9 @@ def _load(snapshot: Snapshot) -> Iterator[str]:
         yield from _family(name, "gauge", f"{metric.title} ({metric.unit}) in the last interval.")
         yield _sample(name, {}, value)
     if times:
-        yield from _family("loadtop_load_latency_ms", "gauge", "Response times of the last interval (100: longest).")
+        yield from _family(
+            "loadtop_load_latency_ms", "gauge", "Percentiles of the response times of the last interval."
+        )
         yield from times
 
 

@@ -23,7 +23,7 @@ def _address(name: str, what: str) -> StatusOption:
 STATUS_OPTIONS = (
     StatusOption(
         "apache",
-        "Apache's status page (mod_status), requested on the watched host itself",
+        "Apache's status page (mod_status)",
         "http://HOST/server-status",
         r"https?://.+",
     ),

@@ -140,7 +140,7 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default: no limit with --rate, otherwise 1 with -n or -t, else {DEFAULT_CONCURRENCY})",
+        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t, unless --rate is given; no limit with --rate)",
         COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n or --steps is given)", POSITIVE,
@@ -218,7 +218,8 @@ class Options:
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
         "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias from your ssh configuration), "
-        "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable",
+        "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable. The options "
+        "below can name a host (default: the first); URLs and addresses are as seen from it",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
