@@ -140,7 +140,7 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t, unless --rate is given; no limit with --rate)",
+        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t but no --rate; no limit with --rate)",
         COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n or --steps is given)", POSITIVE,
