@@ -56,7 +56,7 @@ NO_FILE: Translatable = "no such file"
 NOT_PERMITTED: Translatable = "not permitted"
 UNSUPPORTED: Translatable = "not supported"
 NO_REGULAR_FILE: Translatable = "not a regular file"
-FOREIGN_PROCESS: Translatable = "not read: the process belongs to neither root nor this user"
+FOREIGN_PROCESS: Translatable = "not read, for safety: the process belongs to neither root nor this user"
 _REASONS: dict[str, Translatable] = {  # what the C library says of an error, in our words
     "No such file or directory": NO_FILE,
     "Not a directory": NO_FILE,

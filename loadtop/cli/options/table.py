@@ -140,7 +140,7 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default {DEFAULT_CONCURRENCY}; 1 with -n or -t but no --rate; no limit with --rate)",
+        f"number of connections (default {DEFAULT_CONCURRENCY}; with -n or -t: 1; with --rate: no limit, always)",
         COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n or --steps is given)", POSITIVE,
@@ -150,7 +150,7 @@ class Options:
     rate: float | None = LOAD.option("--rate", "R", "start R requests/s, however slow the server is (open model)",
         POSITIVE, own_plan=PLANS, refused=TUNE_CHOOSES)
     steps: str | None = LOAD.option("--steps", "1,2,4",
-        "run steps of 1, 2, then 4 connections (with --rate R: 1, 2, then 4 requests/s; R is ignored)",
+        "run steps of 1, 2, then 4 connections (with --rate: 1, 2, then 4 requests/s instead of its value)",
         own_plan=("jmeter",), refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
         f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); with -n, each step ends after N requests",
@@ -190,7 +190,7 @@ class Options:
         default=30.0)
     keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue after ten failed connects in a row")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
-        "1: report the headers of the slowest requests; 2: print request and response headers; 3: also each status",
+        "1: report headers of the slowest requests; 2: print request and response headers; 3: also each status code",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
 
     proxy: str | None = _builtin("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",))
@@ -286,7 +286,7 @@ class Options:
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
     margin: float = OPTIONS.option("--margin", "PERCENT",
-        "ignore differences below PERCENT (higher for p90 and p99)", POSITIVE, default=5.0,
+        "ignore differences below PERCENT, and larger ones of p90 and p99", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",

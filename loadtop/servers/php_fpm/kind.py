@@ -70,7 +70,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
             "All {total} running children of the php-fpm pool {pool} are busy.", total=pool.total, pool=pool.pool
         )
         raised = (
-            "Raise pm.start_servers and pm.min_spare_servers, or set pm = static: the pool "
+            "Raise pm.start_servers, pm.min_spare_servers and pm.max_spare_servers, or set pm = static: the pool "
             "grows too slowly towards its limit of {most}."
         )
         if pool.manager == "ondemand":  # which has neither
