@@ -24,7 +24,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("open 50/s", "a fixed rate of requests, however slow the responses"),
     ("in flight", "sent, without a complete response yet"),
     ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
-    ("failed", "no response, an invalid one, or one of a different length than the first"),
+    ("failed", "no response, an invalid one, or one that is longer or shorter than the first response"),
     ("not 2xx", "responses that are not a success: errors, redirects"),
     ("run, load", "runnable tasks now, and the 1-minute load average"),
     ("stall (memory)", "share of the time that tasks waited for memory"),

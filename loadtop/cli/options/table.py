@@ -140,8 +140,8 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default {DEFAULT_CONCURRENCY}; with -n or -t: 1; with --rate: no limit, always)",
-        COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
+        f"number of connections (default {DEFAULT_CONCURRENCY}; with -n or -t: 1; with --rate, even with -n or -t: "
+        "no limit)", COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n or --steps is given)", POSITIVE,
         commands=(*LOADS, "watch"),
@@ -219,13 +219,13 @@ class Options:
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
         "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias from your ssh configuration), "
         "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable. The options "
-        "below can name a host (default: the first); URLs and addresses are as seen from it",
+        "below can name a host (status pages: by default the first); addresses are as seen from it",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "tell loadtop the link speed, in Mbit/s, of one host or of all hosts; repeatable",
+        "link speed in Mbit/s of the host NAME, or without NAME of all hosts; repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
@@ -286,7 +286,7 @@ class Options:
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
     margin: float = OPTIONS.option("--margin", "PERCENT",
-        "ignore differences below PERCENT, and larger ones of p90 and p99", POSITIVE, default=5.0,
+        "ignore differences below PERCENT, or below a higher margin for p90 and p99", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",
