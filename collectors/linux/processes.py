@@ -108,6 +108,7 @@ class ProcessTable:
         self._members: dict[str, tuple[_Known, ...]] = {}
         self._roots: dict[str, tuple[int, ...]] = {}
         self._turn = 0
+        self._at = 0.0
         self._pss_refused = ""
         self._waits_wanted: dict[int, int] = {}
         self._others_hidden = False
@@ -223,12 +224,7 @@ class ProcessTable:
 
     def _learn(self, sources: Mapping[int, str | ProcessStat], reading: Reading) -> None:
         ended = self._known.keys() - reading.pids
-        for pid in sorted(ended, key=lambda pid: self._known[pid].stat.started_ticks, reverse=True):
-            gone = self._known.pop(pid)
-            if gone.stat.parent in self._known:  # children before their parents
-                self._known[gone.stat.parent].apart_ticks += gone.stat.cpu_ticks + max(
-                    gone.stat.ended_ticks, gone.apart_ticks
-                )
+        self._forget(ended)
         fresh: list[_Known] = []
         moved = False
         for pid, source in sources.items():
@@ -250,21 +246,38 @@ class ProcessTable:
                 passed = reading.at - known.at
                 used = stat.cpu_ticks + stat.ended_ticks - known.stat.cpu_ticks - known.stat.ended_ticks
                 known.ticks_s = used / passed if passed > 0 else 0.0
-                if known.counted == OTHER and pid != 1:  # init adopts what others leave
-                    # One reading late: a child in its list may have ended before its parent was read.
-                    brief = known.stat.ended_ticks - known.apart_ticks
-                    known.brief_ticks = max(known.brief_ticks, brief)
+                self._count_brief(known, stat)
                 known.source, known.stat, known.at, known.row = source, stat, reading.at, None
         if reading.own - self._own:
             fresh.extend(known for known in self._known.values() if known.group == OTHER)
         self._own = reading.own
         for known in fresh:  # when all are known, so that each finds its parents
             known.group = known.counted = self._group_of(known.stat, reading.own)
+            parent = self._known.get(known.stat.parent)
+            if parent is not None and parent.ticks_s == 0.0:
+                parent.ticks_s = None  # it starts processes: read it again
+        self._at = reading.at
         if ended or fresh or moved:
             self._members.clear()
             self._roots.clear()
             if self._aside or self._services:
                 self._count()
+
+    def _forget(self, ended: set[int]) -> None:
+        """Children before their parents, which have their CPU time now."""
+        for pid in sorted(ended, key=lambda pid: self._known[pid].stat.started_ticks, reverse=True):
+            gone = self._known.pop(pid)
+            parent = self._known.get(gone.stat.parent)
+            if parent is not None:
+                parent.apart_ticks += gone.stat.cpu_ticks + max(gone.stat.ended_ticks, gone.apart_ticks)
+
+    def _count_brief(self, known: _Known, stat: ProcessStat) -> None:
+        """Children that were never read, one reading late: one that was may have ended before its parent was read. What
+        ran while the parent was not read is left out, as when it ran is not known. Init adopts what others leave."""
+        if known.at != self._at:
+            known.apart_ticks = stat.ended_ticks - known.brief_ticks
+        elif known.counted == OTHER and stat.pid != 1:
+            known.brief_ticks = max(known.brief_ticks, known.stat.ended_ticks - known.apart_ticks)
 
     def _learn_pss(self, texts: Mapping[int, str | Missing]) -> None:
         for pid, text in texts.items():

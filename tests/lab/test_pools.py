@@ -178,7 +178,7 @@ CASES = [
     ),
     Case(
         name="three locks", expected="waiting", build=lock(3), concurrency=24, proven=is_free,
-        evidence="load.waiting_pct", advice="a lock", within_s=6.0,  # once 5.0 in four runs: a start takes CPU time
+        evidence="load.waiting_pct", advice="waits for file locks", within_s=6.0,  # once 5.0 of four
     ),
 ]  # fmt: skip
 

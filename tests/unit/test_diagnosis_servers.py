@@ -144,7 +144,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "ports that run out, before anything about the server": (
         {"load": {"generator": generator(ports_used=24_000, ports_limit=28_232)}, **FULL},
         "client-ports",
-        ["about 470 connections/s", "Use -k"],
+        ["about 470 new connections/s", "Use -k"],
     ),
     "an open load that has used up its files": ({"load": {**FILES, "rate": 500.0}}, "client-files", []),
 }  # fmt: skip

@@ -43,7 +43,7 @@ COMMANDS = {
         Command("mark", "mark [OPTIONS] TEXT", "mark an event on the timeline of a running test", "mark",
             ("mark 'restarted httpd'",)),
         Command("sessions", "sessions [list | rename | prune]",
-            "choose recordings to replay or compare; list, rename or remove them", "recordings",
+            "list recordings, to replay, compare, rename or remove them", "recordings",
             ("sessions list", "sessions rename run.loadtop before", "sessions prune --older-than 30d --keep 20"),
             (("list", "list recordings, newest last"), ("rename", "rename a recording"),
              ("prune", "remove old recordings"))),

@@ -288,6 +288,21 @@ def test_children_that_are_too_brief_to_be_seen_count_for_their_parent(machine: 
     assert {row.pid: row.cpu_ticks for row in machine.rows} == {100: 9 + 60 - 70 + 10}
 
 
+def test_what_starts_processes_is_read_every_time(machine: Machine) -> None:
+    machine.stats = {100: stat_text(100, "make", ended=900)}
+    machine.sample()
+    machine.sample()
+    assert machine.table.asleep() == {100}
+    told: list[int] = []
+    for second in range(2 * IDLE_EVERY):
+        machine.stats = {100: stat_text(100, "make", ended=1000 + 90 * second)}
+        machine.stats[200 + second] = stat_text(200 + second, "cc", parent=100, started=second)
+        machine.sample()
+        assert second < 1 or 100 in machine.read
+        told += [row.cpu_ticks for row in machine.rows if row.pid == 100]
+    assert told[-1] == 90 * (len(told) - 2) > 90 * IDLE_EVERY  # nothing of the time in which it was not read
+
+
 def test_one_that_used_the_processor_and_rests_is_busy_no_more(machine: Machine) -> None:
     machine.stats = {100: stat_text(100, "job")}
     machine.sample()
