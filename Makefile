@@ -46,7 +46,7 @@ lab-short: setup servers engines ## the short scenarios of the lab; needs root o
 lab: setup servers engines ## drive real servers into known limits (LAB_REPEATS=3, LAB_BESIDE=noise or servers); needs root on Linux
 	@LOADTOP_LAB_REPEATS=$(LAB_REPEATS) LOADTOP_LAB_BESIDE=$(LAB_BESIDE) $(PYTHON_BIN)/python -m pytest -m lab tests/lab $(PYTEST_ARGS)
 
-lab-calm: setup servers ## four servers at moderate load for LAB_CALM_S seconds in total (3600): no limit may be named; needs root on Linux
+lab-calm: setup servers ## five servers at moderate load for LAB_CALM_S seconds in total (3600): no limit may be named; needs root on Linux
 	@LOADTOP_LAB_CALM_S=$(LAB_CALM_S) LOADTOP_LAB_BESIDE=$(LAB_BESIDE) $(PYTHON_BIN)/python -m pytest -m lab tests/lab/test_calm.py $(PYTEST_ARGS)
 
 jmeter: setup servers engines
