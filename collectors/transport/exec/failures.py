@@ -62,8 +62,8 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     (
         ("/proc: No such file", "can't cd to /proc", "self/stat"),
         Message(
-            "no /proc for its processes: mount one (mount -t proc proc /proc), or enter its PID namespace and mount"
-            " namespace too (nsenter -a)"
+            "its /proc is missing or belongs to another PID namespace: mount it (mount -t proc proc /proc), or let "
+            "the command enter both the PID and the mount namespace (nsenter -a)"
         ),
     ),
     (

@@ -49,7 +49,7 @@ COMMANDS = {
              ("prune", "remove old recordings"))),
         Command("doctor", "doctor [OPTIONS]", "check access to each host and suggest fixes", "doctor",
             ("doctor --host web=ssh://web1",)),
-        Command("help", "help [TOPIC]", "explain a topic, or the options of a command", "options.parser",
+        Command("help", "help [TOPIC [SHELL]]", "explain a topic, or the options of a command", "options.parser",
             ("help ab", "help tune")),
     )
 }  # fmt: skip
@@ -135,7 +135,8 @@ class Options:
     sessions: list[Path] = ARGUMENTS.option("sessions", "SESSION",
         "recordings; the others are compared with the first", Path, nargs="*", commands=("compare",))
     mark: str = ARGUMENTS.option("mark", "TEXT", "what happened, such as 'restarted httpd'", commands=("mark",))
-    topic: list[str] = ARGUMENTS.option("topic", "TOPIC", "a topic or a command", nargs="*", commands=("help",))
+    topic: list[str] = ARGUMENTS.option("topic", "TOPIC", "a topic or a command; completion needs a SHELL", nargs="*",
+        commands=("help",))
 
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
@@ -150,7 +151,7 @@ class Options:
     rate: float | None = LOAD.option("--rate", "R", "start R requests/s, however slow the server is (open model)",
         POSITIVE, own_plan=PLANS, refused=TUNE_CHOOSES)
     steps: str | None = LOAD.option("--steps", "1,2,4",
-        "run steps of 1, 2, then 4 connections (with --rate: 1, 2, then 4 requests/s instead of its value)",
+        "run steps of 1, 2, then 4 connections (with --rate R: 1, 2, then 4 requests/s; R itself is ignored)",
         own_plan=("jmeter",), refused=TUNE_CHOOSES)
     step_time: float | None = LOAD.option("--step-time", "S",
         f"length of each step in seconds (default {DEFAULT_STEP_S:.0f}); with -n, each step ends after N requests",
@@ -190,7 +191,7 @@ class Options:
         default=30.0)
     keep_going: bool = REQUESTS.option("-r --keep-going", "", "continue after ten failed connects in a row")
     verbosity: int = REQUESTS.option("-v --verbosity", "LEVEL",
-        "1: report headers of the slowest requests; 2: print request and response headers; 3: also each status code",
+        "1: show the slowest requests' headers in the report; 2: print all headers; 3: also each status code",
         types.number(whole=True, least=0), default=0, refused=BUILTIN_ONLY)
 
     proxy: str | None = _builtin("-X --proxy", "HOST:PORT", "use an HTTP proxy", own_plan=("jmeter",))
@@ -218,14 +219,14 @@ class Options:
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
         "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias from your ssh configuration), "
-        "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable. The options "
-        "below can name a host (status pages: by default the first); addresses are as seen from it",
+        "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable. In the "
+        "options below, NAME: selects the host (default: the first); addresses are as seen from that host",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "link speed in Mbit/s of the host NAME, or without NAME of all hosts; repeatable",
+        "link speed in Mbit/s of the host NAME (default: all hosts); repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
@@ -286,7 +287,7 @@ class Options:
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
     margin: float = OPTIONS.option("--margin", "PERCENT",
-        "ignore differences below PERCENT, or below a higher margin for p90 and p99", POSITIVE, default=5.0,
+        "ignore differences below PERCENT (loadtop uses a higher margin for p90 and p99)", POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",

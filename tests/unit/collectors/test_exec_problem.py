@@ -31,7 +31,7 @@ DAEMON = "permission denied while trying to connect to the Docker daemon socket 
         ("nsenter: reassociate to namespace 'ns/net' failed: Operation not permitted", "with sudo"),
         ("chroot: cannot change root directory to '/srv': Operation not permitted", "with sudo"),
         ('OCI runtime exec failed: exec: "sh": executable file not found in $PATH: unknown', "no such shell"),
-        ("sh: 21: cd: can't cd to /proc", "no /proc for its processes"),
+        ("sh: 21: cd: can't cd to /proc", "its /proc is missing"),
         ("awk: not found", "install mawk, gawk or busybox"),
         ("sh: 1: dd: not found", "install coreutils or busybox"),
         ("the reading process ended", "was killed"),
