@@ -17,7 +17,7 @@ from collectors.background import Search
 from collectors.errors import ParseError, TransportError
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import PORT, STREAMS, parse_streams
-from collectors.machine import Endpoint, Machine, Missing, Wanted, lines_of
+from collectors.machine import Endpoint, Machine, Missing
 from collectors.places import behind, port_of, serving
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
@@ -124,13 +124,11 @@ class RequestPath:
     async def _asked_now(self) -> Mapping[int, set[Endpoint]]:
         """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one
         go, because a connection may be gone when all processes have been looked through."""
-        links = {pid: f"/proc/{pid}/fd/" for pid in sorted(self._serving)[-MOST_MEMBERS:]}
-        texts = await self._machine.texts((*map(Wanted, links.values()), *sockets.OPEN_TABLES, STREAMS))
+        held = sockets.held_by(sorted(self._serving)[-MOST_MEMBERS:])
+        texts = await self._machine.texts((held, *sockets.OPEN_TABLES, STREAMS))
         tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
         _, clients = await asyncio.to_thread(_parsed, tables, texts[STREAMS.path])
-        lines = ((pid, line) for pid, path in links.items() for line in lines_of(texts[path]))
-        held = "".join(f"{pid} {line}\n" for pid, line in lines if line.startswith("socket:["))
-        return _by_process(clients, sockets.parse_holders(held))
+        return _by_process(clients, sockets.parse_holders(texts[held.path]))
 
     def _follow(
         self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]

@@ -113,7 +113,8 @@ class UnderTest:
         running = self._servers  # a search may replace them meanwhile
         its = frozenset(pid for pid, server in running.items() if server.kind is kind)
         try:
-            await self._locate(running)  # a page may be missing because this has changed
+            if its:
+                await self._locate(running)  # a page may be missing because this has changed
             chosen, direct = await self._chosen()
         except TransportError:
             chosen, direct = frozenset[int](), dict.fromkeys(self.target_urls, frozenset[int]())

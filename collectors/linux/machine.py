@@ -1,6 +1,7 @@
 """A Linux machine, local or remote: samples parsed from the texts of its /proc."""
 
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from collectors.linux.core_speeds import CoreSpeeds
 from collectors.linux.namespaces import BOOT_ID
 from collectors.linux.processes import ProcessTable
 from collectors.linux.queueing import Shaping
-from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted, batches, lines_of
+from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted
 from collectors.parsing import excerpt
 from collectors.routing import OWN_ADDRESSES, own_addresses, shown_addresses
 from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network, Role
@@ -76,21 +77,18 @@ class LinuxMachine:
     async def listening(self, pids: Collection[int]) -> Mapping[int, tuple[Endpoint, ...]]:
         if not pids:
             return {}
-        # Once for all processes: the kernel goes through all its sockets for a table.
-        texts = await self.texts(sockets.LISTENING_TABLES)
+        held = sockets.held_by(pids)
+        texts = await self.texts((held, *sockets.LISTENING_TABLES))
         tables = (text for wanted in sockets.LISTENING_TABLES if isinstance(text := texts[wanted.path], str))
         try:
             listeners = [socket for table in tables for socket in sockets.parse_table(table)]
         except ParseError:
             return {}
-        found: dict[int, tuple[Endpoint, ...]] = {}
-        for batch in batches(list(pids)):
-            links = {pid: f"/proc/{pid}/fd/" for pid in batch}
-            texts = await self.texts(map(Wanted, links.values()))
-            for pid, path in links.items():
-                held = {line[8:-1] for line in lines_of(texts[path]) if line.startswith("socket:[")}
-                its = [Endpoint(socket.address, socket.port) for socket in listeners if str(socket.inode) in held]
-                found |= {pid: tuple(its)} if its else {}
+        holders = sockets.parse_holders(texts[held.path])
+        found = defaultdict[int, tuple[Endpoint, ...]](tuple)
+        for socket in listeners:
+            for pid in () if socket.inode is None else holders.get(socket.inode, ()):
+                found[pid] += (Endpoint(socket.address, socket.port),)
         return found
 
     async def texts(self, files: Iterable[Wanted]) -> Mapping[str, str | Missing]:

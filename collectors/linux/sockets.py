@@ -40,6 +40,7 @@ LISTENING_TABLES = tuple(Wanted(OPEN + each.path, 1 << 16) for each in TABLES)
 """The beginnings of those: about 430 sockets that listen."""
 TIME_WAIT = "06"
 HOLDERS = "@holders"
+HELD = "@held"
 _ESTABLISHED, _LISTEN = "01", "0A"
 _EXTENDED = {"ListenOverflows": "listen_overflows", "ListenDrops": "listen_drops"}
 _BASIC = {
@@ -146,6 +147,11 @@ def _endpoint(text: str) -> Endpoint:
 def holders(inodes: Iterable[int]) -> Wanted:
     """What to read to learn which processes hold these sockets: a transport tells, as far as it is permitted to."""
     return Wanted(f"{HOLDERS}/{','.join(map(str, inodes))}")
+
+
+def held_by(pids: Iterable[int]) -> Wanted:
+    """What to read to learn which sockets these processes hold, in the same form."""
+    return Wanted(f"{HELD}/{','.join(map(str, pids))}")
 
 
 def parse_holders(text: str | Missing) -> Mapping[int, frozenset[int]]:

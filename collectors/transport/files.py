@@ -93,6 +93,15 @@ def holders(inodes: Iterable[str], root: str = "") -> str:
     return "".join(rows)
 
 
+def held_by(pids: Iterable[str], root: str = "") -> str:
+    """The sockets that these processes hold, as far as that may be read, in the form of :func:`holders`; of each
+    process among the first :data:`_LINKS_OF_ONE` open files."""
+    opened = ((pid, _links(f"{root}/proc/{pid}/fd/", LIMIT_BYTES, _LINKS_OF_ONE)) for pid in pids)
+    return "".join(
+        f"{pid} {link}\n" for pid, links in opened for link in lines_of(links) if link.startswith("socket:[")
+    )
+
+
 def open_files(pids: Iterable[str], root: str = "") -> str:
     """The inode and the path of each file that these processes have open, as far as that may be read; of each process
     the first :data:`_LINKS_OF_ONE`."""

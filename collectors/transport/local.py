@@ -19,7 +19,7 @@ from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISCS
-from collectors.linux.sockets import HOLDERS, LISTENERS, OPEN
+from collectors.linux.sockets import HELD, HOLDERS, LISTENERS, OPEN
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
@@ -170,6 +170,8 @@ def text_of(wanted: Wanted, root: str = "", ports: Collection[int] = ()) -> str 
         return file_system.read(wanted, root)
     if what == HOLDERS and words:
         return file_system.holders(words.split(","), root)
+    if what == HELD and words:
+        return file_system.held_by(words.split(","), root)
     if what == OPEN_FILES and words:
         return file_system.open_files(words.split(","), root)
     if what == OPEN:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import FetchError, TransportError
+from collectors.linux import sockets
 from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.peers import CLOCKS, Asked
@@ -315,9 +316,11 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
             held = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
             for name in forged:
                 opened.enter_context((tmp_path / name).open("w"))
-            wanted = holders((os.fstat(held.fileno()).st_ino, 7))
-            text = (await transport.read(Request((wanted,)))).files[wanted.path]
-            assert parse_holders(text) == {os.fstat(held.fileno()).st_ino: {os.getpid()}}
+            wanted, its = holders((inode := os.fstat(held.fileno()).st_ino, 7)), sockets.held_by((os.getpid(), 1 << 30))
+            texts = (await transport.read(Request((wanted, its)))).files
+            assert parse_holders(texts[wanted.path]) == {inode: {os.getpid()}}
+            assert parse_holders(texts[its.path]).items() >= {(inode, frozenset((os.getpid(),)))}
+            assert 7 not in parse_holders(texts[its.path])
             table = (await transport.read(Request(OPEN_TABLES))).files[OPEN_TABLES[0].path]
             assert held.getsockname()[1] in [row.port for row in parse_table(str(table))]
         assert program_of(loops(server)[0]) == program_of(binary)

@@ -19,7 +19,7 @@ from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
-from collectors.linux.sockets import HOLDERS, LISTENER_BYTES, LISTENERS, OPEN, TABLES, TIME_WAIT
+from collectors.linux.sockets import HELD, HOLDERS, LISTENER_BYTES, LISTENERS, OPEN, TABLES, TIME_WAIT
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
@@ -39,7 +39,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 NO_QUEUES = "accept queues cannot be read there"
-_LISTS = {HOLDERS: "o", OPEN_FILES: "x"}  # orders
+_LISTS = {HOLDERS: "o", HELD: "l", OPEN_FILES: "x"}  # orders
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _FAMILIES = dict(zip((wanted.path for wanted in TABLES), (2, 10), strict=True))  # Linux's AF_INET, AF_INET6
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
@@ -179,7 +179,8 @@ class Orders:
             kept = set(self._files)
             lines.append(" ".join(("s", mark, *(path for path in asked.plain if path not in kept))))
         else:
-            lines += [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
+            looked = [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
+            lines += looked if asked.plain else [f"U {mark}"]
         if asked.regular:
             paths = " ".join(wanted.path for wanted in asked.regular)
             lines += [f"m {mark}h", f"c {asked.regular[0].limit} {paths}"]

@@ -60,6 +60,11 @@ regular='
     exec head -c "$limit" /dev/null "$@"
 '
 profile=@PROFILE@
+# The sockets among the links that ls prints: a process and a socket a line; with `wanted`, only those.
+held='
+    /^[0-9]+\/fd:$/ { pid = $1 + 0 }
+    /^l/ && NF <= 11 && $(NF - 1) == "->" && (many ? $NF in wanted : $NF ~ /^socket:/) { print pid, $NF }
+'
 # Where nothing is heard for so long, the machine at the other end is gone, which TCP may never find out. Not every shell
 # knows the option; a perl in its place stops then.
 patience='-t @SILENCE@'
@@ -105,8 +110,10 @@ while read -r $patience order rest; do
     # of a processor is spent, and give one a name that looks like another line.
     o) (set +f; ulimit -t 1; export QUOTING_STYLE=escape TIME_STYLE=locale; within 4 ls -ln [0-9]*/fd 2>&1) | awk -v "inodes=$rest" '
         BEGIN { many = split(inodes, inode, " "); for (i = 1; i <= many; i++) wanted["socket:[" inode[i] "]"] }
-        /^[0-9]+\/fd:$/ { pid = $1 + 0 }
-        /^l/ && NF <= 11 && $(NF - 1) == "->" && $NF in wanted { print pid, $NF }' ;;
+        '"$held" ;;
+    # which sockets some processes hold: with a file among them, ls prints the name of each directory
+    l) (export QUOTING_STYLE=escape TIME_STYLE=locale
+        within 2 ls -ln /dev/null $(for pid in $rest; do echo "$pid/fd"; done) 2>&1) | awk "$held" ;;
     # the inodes and the paths of files that processes have open; of millions of files, the pattern alone takes seconds
     x) (export QUOTING_STYLE=escape TIME_STYLE=locale
         for pid in $rest; do within 1 sh -c 'ls -Lid "$1"/fd/*; ls -nd "$1"/fd/*' sh "$pid"; done 2>/dev/null) | awk '

@@ -6,14 +6,15 @@
 #   have tens of thousands; at most so many characters, and some at these ports in any case.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them. From the first such order on, the
-#   connections are read by a timer. That takes about 2 ms (to walk a large table) and 8 us for each connection: a rest
-#   250 times as long keeps it below 0.6 % of a core. It rests for 3 s at most, so thousands of connections cost more.
+#   connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us for each connection: a rest
+#   250 to 500 times as long keeps it below 0.4 % of a core. It rests for 3 s at most: thousands of connections cost more.
 # After the mark comes the answer. This text must hold no apostrophe.
 $| = 1;
 print scalar <STDIN>;
 print my $key = <STDIN>;
 chomp $key;
-my ($readings, $heard, $ports_due, $precise, %accepted, %segments, %served) = (0, 0, 0);
+my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
+my ($segments, $asked, %told, %known) = ({}, {});
 my (%connections, %questions, %age, %sent, %since, $followed);
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     if ($line =~ /^\Q$key\E p (\S+) (.*\n)/) {
@@ -92,24 +93,31 @@ sub ask {
             my ($length, $kind) = unpack("LS", $answer);
             return "refused\n" if $kind == 2 && !(unpack("x16C", $question) == 10 && unpack("x16l", $answer) == -2);
             return "" if $kind < 4 || $length < 32 || !$take->(substr($answer, 0, $length));
-            $answer = substr($answer, ($length + 3) & ~3);
+            substr($answer, 0, ($length + 3) & ~3, "");
         }
     }
     "";
 }
 # Adds one reading up and sets the timer for the next.
 sub clocks {
-    my ($sockets, %now) = (0);
+    my ($sockets, %now, %places) = (0);
     if (time >= $ports_due) {
         my $listening = 0;
         %served = ();
-        for my $family (2, 10) { ask(tcp($family, 1024), sub { $served{unpack "x20n", $_[0]} = 1; ++$listening }) }
+        for my $family (2, 10) { ask(tcp($family, 1024), sub { $served{substr $_[0], 20, 2} = 1; ++$listening }) }
         $ports_due = time + 5 + $listening / 500;
     }
-    # TCPDIAG_GETSOCK, the older request: it tells IPv4 and IPv6 in one walk, with struct tcp_info
+    # TCPDIAG_GETSOCK, the older request: it tells IPv4 and IPv6 in one walk, with struct tcp_info. Of many sockets each
+    # operation counts: what is the same in every reading is looked up as the kernel tells it, ends and user.
     ask(pack("LSSLLx3Cx48Lx4", 76, 18, 0x301, 0, 0, 2, 2), sub {
         ++$sockets;
-        my ($family, $own, $port, $here, $there, $user) = unpack("x16Cx3nna16a16x24L", $_[0]);
+        if ($served{substr $_[0], 20, 2}) {
+            my $end = substr($_[0], 20, 2) . substr($_[0], 24, 16) . substr($_[0], 80, 4);
+            return 1 if $told{$end};
+            my ($family, $port, $here, $user) = unpack("x16Cx3nx2a16x40L", $_[0]);
+            $accepted{"< " . place($family, $here, $port) . " $user\n"} = 1 if keys %accepted < 256;
+            return $told{$end} = 1;
+        }
         my ($end, $at, $length, $kind) = (unpack("L", $_[0]), 88);
         while ($at + 164 <= $end) {
             ($length, $kind) = unpack("SS", substr $_[0], $at, 4);
@@ -118,23 +126,26 @@ sub clocks {
         }
         return 1 unless defined $kind && $kind == 2 && $length >= 164;
         my ($open, $sent, $received, $acked, $in, $out) = unpack("x28Lx16Lx4LLx92LL", substr $_[0], $at, 164);
-        if ($served{$own}) {
-            $accepted{"< " . place($family, $here, $own) . " $user\n"} = 1 if keys %accepted < 256;
-            return 1;
+        my ($from, $there) = (substr($_[0], 20, 36), substr($_[0], 22, 2) . substr($_[0], 40, 16) . substr($_[0], 80, 4));
+        my $who = $known{$there};
+        unless (defined $who) {
+            my ($family, $port, $far, $user) = unpack("x16Cx5nx16a16x24L", $_[0]);
+            $who = place($family, $far, $port) . " $user";
+            $known{$there} = $who;
         }
-        my $place = place($family, $there, $port);
-        my ($from, $who) = ("$own $here $place", "$place $user");
         return 1 unless $connections{$who} || room();
         $questions{$who} = $age{$who} = $sent{$who} = 0 unless $connections{$who}++;
         # As is_open() of tcp_clocks.py.
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
         if ($in ? $open : $out ? $out < 64 : $sent < 10000) { ++$questions{$who}; $age{$who} += $sent }
-        my $before = $segments{$from} || 0;
+        my $before = $segments->{$from} || 0;
         $sent{$who} += $out - $before if $out > $before;
         $now{$from} = $out if $sockets <= 20000;
-        1;
+        $places{$who} = 1;
     });
-    %segments = %now;
+    ($segments, $asked) = (\%now, \%places);
+    %known = () if keys %known > 20000;
+    %told = () if keys %told > 20000;
     $sockets += unix_clocks();
     ++$readings;
     my $rest = (0.5 + rand) * (0.5 + $sockets / 500);
@@ -186,8 +197,7 @@ sub streams {
 # Whether there is room for another place: places without a connection are forgotten.
 sub room {
     return 1 if keys %connections < 256;
-    my %places = map { (split / /)[-1], 1 } keys %segments;
-    for (keys %connections) { delete $connections{$_} unless $places{(split / /)[0]} || m{^/} }
+    for (keys %connections) { delete $connections{$_} unless $asked->{$_} || m{^/} }
     keys %connections < 256;
 }
 # An address and port as people write them, one of IPv4 also where a socket of IPv6 has it.

@@ -11,6 +11,9 @@ index($0, key) != 1 { print $0 "\n"; next }
 # frame: each part that is sent wakes sshd here, and the client and the program that reads it there.
 $2 == "m" { print "\n#" rest($0) "\n"; if ($0 ~ /[.]$/) fflush(); next }
 
+# a mark, and what `head` would print of the uptime alone: to start it would cost more than a sample
+$2 == "U" { print "\n#" rest($0) "\n==> /proc/uptime <==\n" text_of("/proc/uptime") "\n"; next }
+
 # forget what was printed before: it was not heard
 $2 == "n" { split("", before); split("", raw); listed = all; next }
 

@@ -166,8 +166,9 @@ async def test_which_process_listens_where(transport: Any) -> None:
         for each in sockets.parse_table(transport.files[table.path])
     }
     transport.files |= {
-        "/proc/7/fd/": f"socket:[{found['127.0.0.1', 8080]}]\nsocket:[{found['::', 80]}]\npipe:[5]\n",
-        "/proc/9/fd/": f"/dev/null\npipe:[{found['::', 80]}]\n",
+        sockets.held_by((7, 8, 9)).path: "".join(
+            f"{pid} socket:[{inode}]\n" for pid, inode in ((7, found["127.0.0.1", 8080]), (7, found["::", 80]), (9, 5))
+        ),
         **{f"@open{table.path}": transport.files[table.path] for table in sockets.TABLES},
     }
     assert await machine.listening(()) == {}

@@ -146,7 +146,9 @@ async def test_links(root: Path, transport: LocalTransport) -> None:
     opened.mkdir()
     (opened / "3").symlink_to("socket:[77]")
     (opened / "4").write_text("")
-    reading = await transport.read(Request((Wanted("/proc/20/fd/"), Wanted("/proc/1/fd/"))))
+    held = sockets.held_by((20, 1))
+    reading = await transport.read(Request((Wanted("/proc/20/fd/"), Wanted("/proc/1/fd/"), held)))
+    assert reading.text(held.path) == "20 socket:[77]\n"
     lines = reading.text("/proc/20/fd/").splitlines()
     assert sorted(lines) == sorted(["socket:[77]", str(opened / "4")])
     assert reading.files["/proc/1/fd/"] == Missing("no such file")
