@@ -276,7 +276,7 @@ class ProcessTable:
         ran while the parent was not read is left out, as when it ran is not known. Init adopts what others leave."""
         if known.at != self._at:
             known.apart_ticks = stat.ended_ticks - known.brief_ticks
-        elif known.counted == OTHER and stat.pid != 1:
+        elif known.counted != LOADTOP and stat.pid != 1:
             known.brief_ticks = max(known.brief_ticks, known.stat.ended_ticks - known.apart_ticks)
 
     def _learn_pss(self, texts: Mapping[int, str | Missing]) -> None:
@@ -329,17 +329,18 @@ class ProcessTable:
 
 def _row(known: _Known, page_kb: int) -> Process:
     if known.row is None or known.row.group != known.counted:
-        stat = known.stat
+        stat, is_other = known.stat, known.counted == OTHER
         known.row = Process(
             pid=stat.pid,
             name=stat.name,
             group=known.counted,
             state=stat.state,
             threads=stat.threads,
-            cpu_ticks=stat.cpu_ticks + known.brief_ticks,
+            cpu_ticks=stat.cpu_ticks + (known.brief_ticks if is_other else 0),
             started_ticks=stat.started_ticks,
             rss_kb=stat.rss_pages * page_kb,
             pss_kb=known.pss_kb,
             wait_ns=known.wait_ns,
+            child_ticks=0 if is_other else known.brief_ticks,
         )
     return known.row

@@ -132,11 +132,16 @@ def breakdown(measured: Measured) -> Breakdown | None:
 
 def _bounded(shares: list[Share], ms: float, mean_ms: float) -> list[Share]:
     """The shares, none longer than a request takes. What is counted twice is taken off: a server that still computes
-    while it sends, and the status page that loadtop itself asks for, which waits in the queue where no worker is
-    free."""
+    while it sends, the status page that loadtop itself asks for, which waits in the queue where no worker is free, and
+    waits for the CPU of workers whose response the client has already, or whose request is still in the accept
+    queue."""
     found = [share if share.ms is None else replace(share, ms=min(share.ms, mean_ms)) for share in shares]
     extra = max(0.0, sum(share.ms or 0.0 for share in found) - mean_ms)
-    for parts, most_ms in (((Part.TRANSFER,), mean_ms), ((Part.ACCEPT_QUEUE, Part.WORKER_QUEUE), ms)):
+    for parts, most_ms in (
+        ((Part.TRANSFER,), mean_ms),
+        ((Part.ACCEPT_QUEUE, Part.WORKER_QUEUE), ms),
+        ((Part.CPU_WAIT,), mean_ms),
+    ):
         longest = max(
             (share for share in found if share.part in parts), key=lambda share: share.ms or 0.0, default=None
         )

@@ -205,8 +205,9 @@ generator with this program, and everything else."""
 
 
 class Process(Struct, frozen=True):
-    """One process; ``cpu_ticks`` is a counter, which includes short-lived children in :data:`OTHER`. ``started_ticks``
-    (after boot) tells a reused pid from the same one.
+    """One process. ``cpu_ticks`` is a counter. ``child_ticks`` is another, of children that ended before they were read
+    (CGI programs, for example); processes of :data:`OTHER` have these in ``cpu_ticks``. ``started_ticks`` (after boot)
+    tells a reused pid from the same one.
 
     ``wait_ns`` counts how long its threads were runnable without a processor, because others had it or a CPU quota
     stopped them. The kernel adds a wait when it ends. What a thread waited between its last reading and its end is
@@ -223,6 +224,7 @@ class Process(Struct, frozen=True):
     rss_kb: int
     pss_kb: int | None = None
     wait_ns: int | None = None
+    child_ticks: int = 0
 
 
 class CgroupLimits(Struct, frozen=True):

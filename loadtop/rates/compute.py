@@ -330,7 +330,9 @@ def _processes(
         cpu = None if ticks is None else 100.0 * ticks / USER_HZ
         # A wait counts when it ends: one that began before this interval is cut to what fits into it.
         most = max(0.0, 100.0 * process.threads - (cpu or 0.0))
-        return records.ProcessRates(process, cpu, None if waited_ns is None else min(waited_ns / 1e7, most))
+        wait = None if waited_ns is None else min(waited_ns / 1e7, most)
+        children = 100.0 * (per_second(old.child_ticks, process.child_ticks, seconds) or 0.0) / USER_HZ
+        return records.ProcessRates(process, cpu, wait, children)
 
     return tuple(map(rates, now))
 
@@ -347,7 +349,7 @@ def _groups(processes: tuple[records.ProcessRates, ...], kinds: Iterable[ServerK
 def _group(group: str, role: Role | None, members: list[records.ProcessRates]) -> records.GroupRates:
     processes = [member.process for member in members]
     states = [process.state for process in processes]
-    shares = [member.cpu for member in members if member.cpu is not None]
+    shares = [member.cpu + member.children for member in members if member.cpu is not None]
     waits = [member.wait for member in members if member.wait is not None]
     all_read = all(member.cpu is None or member.process.wait_ns is not None for member in members)
     proportional = [process.pss_kb for process in processes if process.pss_kb is not None]

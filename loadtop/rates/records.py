@@ -140,11 +140,13 @@ class TcpRates(Struct, frozen=True):
 
 class ProcessRates(Struct, frozen=True):
     """One process; ``cpu`` is percent of one core, ``None`` in its first sample. ``wait`` is how long its threads were
-    runnable without a processor, in the same unit: 100 where one thread waits all the time."""
+    runnable without a processor, in the same unit: 100 where one thread waits all the time. ``children`` is the CPU
+    time of the brief children of a server, several at once: it counts in :class:`GroupRates` only."""
 
     process: Process
     cpu: float | None
     wait: float | None = None
+    children: float = 0.0
 
 
 class GroupRates(Struct, frozen=True):

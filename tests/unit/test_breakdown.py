@@ -120,19 +120,22 @@ def test_where_few_requests_end_those_in_progress_are_divided(in_flight: float, 
     assert (parts(told)["cpu-wait", "apache"], round(told.unexplained_ms or 0.0, 6)) == (ms, round(240.0 - ms, 6))
 
 
-@pytest.mark.parametrize(("queue", "waiting_ms", "queue_ms", "transfer_ms", "rest_ms"), [
-    (8, 240.0, 160.0, None, 0.0),
-    (9, 240.0, 160.0, None, 0.0),  # with the status page
-    (10, 240.0, 180.0, None, -20.0),
-    (7, 210.0, 140.0, 20.0, 0.0),  # still computes for 10 ms while it sends
+@pytest.mark.parametrize(("queue", "wait", "waiting_ms", "queue_ms", "transfer_ms", "wait_ms", "rest_ms"), [
+    (8, 0.0, 240.0, 160.0, None, None, 0.0),
+    (9, 0.0, 240.0, 160.0, None, None, 0.0),  # with the status page
+    (10, 0.0, 240.0, 180.0, None, None, -20.0),
+    (7, 0.0, 210.0, 140.0, 20.0, None, 0.0),  # still computes for 10 ms while it sends
+    (4, 300.0, 240.0, 80.0, None, 60.0, 20.0),
+    (4, 600.0, 240.0, 60.0, None, 100.0, 0.0),  # worker or request waits once more than there are requests
 ])  # fmt: skip
 def test_what_is_counted_twice_is_taken_off(
-    queue: int, waiting_ms: float, queue_ms: float, transfer_ms: float | None, rest_ms: float
-) -> None:
-    view = host({"tcp": Tcp(listeners=(Listener(80, queue),))}, groups=(group(400.0),))
-    told = found(view, latencies=times(240.0, waiting_ms=waiting_ms))
-    assert (parts(told)["accept-queue", "80"], parts(told).get(("transfer", None))) == (queue_ms, transfer_ms)
-    assert told.unexplained_ms == pytest.approx(rest_ms)
+    queue: int, wait: float, waiting_ms: float, queue_ms: float, transfer_ms: float | None, wait_ms: float | None,
+    rest_ms: float,
+) -> None:  # fmt: skip
+    view = host({"tcp": Tcp(listeners=(Listener(80, queue),))}, groups=(group(400.0, wait=wait),))
+    told = parts(each := found(view, latencies=times(240.0, waiting_ms=waiting_ms)))
+    wanted = ((Part.ACCEPT_QUEUE, "80"), (Part.TRANSFER, None), (Part.CPU_WAIT, "apache"))
+    assert [*map(told.get, wanted), each.unexplained_ms] == pytest.approx([queue_ms, transfer_ms, wait_ms, rest_ms])
 
 
 def test_of_the_whole_run_the_requests_in_progress_are_divided_too() -> None:

@@ -288,6 +288,14 @@ def test_children_that_are_too_brief_to_be_seen_count_for_their_parent(machine: 
     assert {row.pid: row.cpu_ticks for row in machine.rows} == {100: 9 + 60 - 70 + 10}
 
 
+def test_brief_children_of_a_server_are_counted_apart(machine: Machine) -> None:
+    """CGI programs, of which one process may start several at once."""
+    for ticks, ended in ((5, 0), (6, 180), (7, 360)):  # one reading late
+        machine.stats = {100: stat_text(100, "apache2", ticks=ticks, ended=ended)}
+        machine.sample()
+    assert [(row.cpu_ticks, row.child_ticks) for row in machine.rows] == [(7, 180)]
+
+
 def test_what_starts_processes_is_read_every_time(machine: Machine) -> None:
     machine.stats = {100: stat_text(100, "make", ended=900)}
     machine.sample()
