@@ -14,7 +14,9 @@ from tests.servers.nginx import NginxFactory
 from tests.servers.program import Program
 from tests.servers.service import BURNING, FORWARDING, OVERFLOWING, ServiceFactory
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone("a service fills one core, and the others must be idle")]
+pytestmark = pytest.mark.servers
+fills_a_core = pytest.mark.alone("a service fills one core, and the others must be idle")
+waits = pytest.mark.quiet("requests must wait for a worker, and not for the CPU")
 
 SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
 CLIENTS = 8
@@ -53,6 +55,7 @@ def hidden_apache(servers: contextlib.ExitStack, apache: ApacheFactory) -> Calla
     return start
 
 
+@fills_a_core
 @pytest.mark.parametrize("beside", [(), ("apache", "nginx", "haproxy", "hidden")])
 def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
     service: ServiceFactory,
@@ -76,6 +79,7 @@ def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
     assert (verdict, f"(pid {loaded.pid})" in advice) == ("cpu-core", True), found["verdict"]
 
 
+@fills_a_core
 @pytest.mark.parametrize("before", ["apache", "nginx"])
 def test_a_service_behind_a_web_server_is_named(
     service: ServiceFactory, apache: ApacheFactory, nginx: NginxFactory, before: str
@@ -88,6 +92,7 @@ def test_a_service_behind_a_web_server_is_named(
     assert "service" in groups(found)
 
 
+@waits
 def test_the_pool_behind_an_unknown_proxy_is_full(service: ServiceFactory, apache: ApacheFactory) -> None:
     pool = apache(mpm="prefork", workers=3, pages={"slow.cgi": SLOW}, keepalive_s=0)
     found = summary(f"{service(FORWARDING, pool.port).url}slow.cgi", clients=12)
@@ -95,6 +100,7 @@ def test_the_pool_behind_an_unknown_proxy_is_full(service: ServiceFactory, apach
     assert {"httpd", "service"} <= groups(found)
 
 
+@waits
 def test_a_service_whose_queue_overflows_stays_that(
     service: ServiceFactory, hidden_apache: Callable[[], Program]
 ) -> None:
