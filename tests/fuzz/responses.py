@@ -27,13 +27,7 @@ class Checked(Recorder):
         self.rests = 0
 
     def responded(
-        self,
-        exchange: Exchange,
-        transport: Transport | None,
-        head: Head,
-        parser: ResponseParser | None,
-        *,
-        extra: bool,
+        self, exchange: Exchange, transport: Transport | None, head: Head, parser: ResponseParser | None, *, extra: bool
     ) -> str:
         assert exchange.size
         assert transport is not None or parser is not None

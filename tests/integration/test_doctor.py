@@ -41,10 +41,7 @@ def panels(host: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_everything_that_runs_is_seen_local_and_remote(
-    apache: ApacheFactory,
-    haproxy: HaproxyFactory,
-    sshd: SshdFactory,
-    doctor: Callable[[Sshd | None], Doctor],
+    apache: ApacheFactory, haproxy: HaproxyFactory, sshd: SshdFactory, doctor: Callable[[Sshd | None], Doctor]
 ) -> None:
     web = apache(mpm="event", php="fpm", workers=6, fpm_children=3, extra="ListenBacklog 99")
     balancer = haproxy([web.port], maxconn=2)

@@ -127,8 +127,7 @@ async def test_connections_without_perl(
 ) -> None:
     server = apache(workers=4)
     transport = await connected(small_container(tmp_path, *programs))
-    reading = await transport.read(REQUEST)
-    assert reading.processes
+    assert (await transport.read(REQUEST)).processes
     for _ in range(3):
         page = await transport.fetch(f"{server.status_url}?auto", 5.0)
         assert (page.status, "Scoreboard" in page.text) == (200, True)

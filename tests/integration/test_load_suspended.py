@@ -83,8 +83,7 @@ async def test_the_built_in_load(tmp_path: Path, words: tuple[str, ...]) -> None
     assert figures["load"]["state"] == "done"
     assert figures["load"]["requests"] == served
     assert figures["load"]["failed"] == 0
-    text = marks_of(record)[0]
-    assert text.startswith("loadtop was suspended for ")
+    assert marks_of(record)[0].startswith("loadtop was suspended for ")
 
 
 async def test_the_pause_is_not_part_of_the_time_of_the_load(tmp_path: Path) -> None:

@@ -50,8 +50,7 @@ def test_markdown_has_the_steps(recording: Path) -> None:
 
 
 def test_text_is_printed_by_default(recording: Path) -> None:
-    done = loadtop("report", str(recording))
-    assert "Percentiles in ms" in done.stdout
+    assert "Percentiles in ms" in loadtop("report", str(recording)).stdout
 
 
 def test_json_on_standard_output_is_alone_there(recording: Path) -> None:

@@ -124,8 +124,7 @@ def with_nginx(*, limits: bool = True) -> list[Snapshot]:
 def with_more(more: Callable[[int], dict[str, tuple[ServerReading, ...]]]) -> list[Snapshot]:
     """Ten seconds with ``more`` servers in each."""
     return remeasured(
-        moments("headroom")[:10],
-        lambda number, sample: replace(sample, servers={**sample.servers, **more(number)}),
+        moments("headroom")[:10], lambda number, sample: replace(sample, servers={**sample.servers, **more(number)})
     )
 
 

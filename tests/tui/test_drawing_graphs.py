@@ -44,8 +44,7 @@ def test_shares_fill_what_their_sum_fills(shares: list[float], cells: int) -> No
 
 @given(SHARES, st.integers(0, 80), SETS)
 def test_stacked_bars_have_their_length(shares: list[float], cells: int, glyphs: Glyphs) -> None:
-    made = stacked(list(zip(shares, ROLES, strict=False)), cells, glyphs)
-    assert length(made) == cells
+    assert length(stacked(list(zip(shares, ROLES, strict=False)), cells, glyphs)) == cells
 
 
 def test_states_are_distinguished_without_colour() -> None:
@@ -94,14 +93,12 @@ def texts(lines: list[Line]) -> list[str]:
 
 @given(VALUES, st.integers(1, 50), st.integers(1, 10), SETS)
 def test_graphs_have_their_size(values: list[float | None], cells: int, rows: int, glyphs: Glyphs) -> None:
-    made = graph(values, cells, rows, 100.0, glyphs)
-    assert [length(spans) for spans in made] == [cells] * rows
+    assert [length(spans) for spans in graph(values, cells, rows, 100.0, glyphs)] == [cells] * rows
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(*[st.integers(0, 25)] * 4)), max_size=80), st.integers(1, 6), SETS)
 def test_layers_have_their_size(values: list[tuple[int, ...] | None], rows: int, glyphs: Glyphs) -> None:
-    made = layers(values, ROLES, 30, rows, glyphs)
-    assert [length(spans) for spans in made] == [30] * rows
+    assert [length(spans) for spans in layers(values, ROLES, 30, rows, glyphs)] == [30] * rows
 
 
 def test_blocks_rise() -> None:

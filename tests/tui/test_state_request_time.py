@@ -15,11 +15,7 @@ from tui.state.request_time import RECENT, RequestTime, Times
 
 MS = st.floats(0.0, 1000.0)
 SHARES = st.builds(
-    Share,
-    st.sampled_from(Part),
-    st.sampled_from(["web1", "web2"]),
-    st.sampled_from(["a", "日本", None]),
-    MS,
+    Share, st.sampled_from(Part), st.sampled_from(["web1", "web2"]), st.sampled_from(["a", "日本", None]), MS
 )
 BREAKDOWNS = st.builds(
     Breakdown, st.integers(1, 500), st.floats(0.1, 1000.0), st.none() | st.lists(SHARES, max_size=12).map(tuple)

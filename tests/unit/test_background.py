@@ -25,7 +25,7 @@ async def test_an_exception_reaches_the_loop_at_once_while_the_task_is_still_hel
     task = background(fail(ValueError("oh no")), "reader")
     await asyncio.wait({task})
     await asyncio.sleep(0)
-    assert [(each["message"], str(each["exception"])) for each in told] == [("reader broke off", "oh no")]
+    assert [(each["message"], str(each["exception"])) for each in told] == [("reader stopped unexpectedly", "oh no")]
     assert mistake(told[0]) is task.exception()
 
 

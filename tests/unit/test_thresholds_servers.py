@@ -243,8 +243,7 @@ class TestPhpFpm:
         assert found.evidence[4][1:3] == (flying, 20)
 
     @pytest.mark.parametrize(
-        ("pool", "used"),
-        [(fpm(5), 4.0), (fpm(0), 0.0), (fpm(None), None), (fpm(5, most=None), None)],
+        ("pool", "used"), [(fpm(5), 4.0), (fpm(0), 0.0), (fpm(None), None), (fpm(5, most=None), None)]
     )
     def test_its_children_are_predicted(self, pool: FpmPool, used: float | None) -> None:
         view = serving(pool, kind=PHP_FPM)

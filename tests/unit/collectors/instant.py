@@ -33,9 +33,7 @@ class _InstantLoop(asyncio.SelectorEventLoop):
         return self._instant.now
 
 
-def instantly(
-    test: Callable[Parameters, Coroutine[Any, Any, Result]],
-) -> Callable[Parameters, Result]:
+def instantly(test: Callable[Parameters, Coroutine[Any, Any, Result]]) -> Callable[Parameters, Result]:
     """Run a coroutine function on a loop of its own, whose time passes only in sleep, and then at once."""
 
     @functools.wraps(test)

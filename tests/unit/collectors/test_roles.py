@@ -10,6 +10,7 @@ from collectors.apache.collector import KIND as APACHE
 from collectors.config_files import Config, read_config
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Texts
+from collectors.nginx.collector import KIND as NGINX
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.routing import Place, Route, Routes
 from collectors.under_test import UnderTest
@@ -140,3 +141,12 @@ def test_in_front_of_another_web_server() -> None:
 
 def test_in_front_of_a_pool() -> None:
     assert placed("/run/shop.sock\n") == ({FIRST, SECOND, MASTER}, FRONT_PAGES, [])
+
+
+async def test_the_page_of_a_kind_that_does_not_run_is_looked_for_without_reading_sockets() -> None:
+    under_test = UnderTest(machine := Machine("8010\n8020\n"), (KIND, APACHE, NGINX), ["http://web1/"])
+    under_test.look()
+    await under_test.settle(1.0)
+    machine.httpd = {}  # who listens where, if it is read again
+    assert await under_test.origins(NGINX) == []
+    assert under_test.ports() == {80, 8010, 8020}

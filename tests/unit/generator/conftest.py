@@ -49,13 +49,7 @@ class Recorder(Results):
         """Not counted."""
 
     def responded(
-        self,
-        exchange: Exchange,
-        transport: Transport | None,
-        head: Head,
-        parser: ResponseParser | None,
-        *,
-        extra: bool,
+        self, exchange: Exchange, transport: Transport | None, head: Head, parser: ResponseParser | None, *, extra: bool
     ) -> str:
         assert exchange.size
         assert parser is not None or transport is not None

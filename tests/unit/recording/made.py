@@ -249,10 +249,7 @@ def added_up(
 
 
 def record(
-    path: Path,
-    snapshots: Sequence[Snapshot],
-    meta: SessionMeta = META,
-    totals: Callable[[], RunResult] | None = None,
+    path: Path, snapshots: Sequence[Snapshot], meta: SessionMeta = META, totals: Callable[[], RunResult] | None = None
 ) -> Recorder:
     """Record these moments as a live test does, each in a transaction of its own."""
     recorder = Recorder(path, meta=meta)
