@@ -25,7 +25,7 @@ def background(work: Coroutine[Any, Any, None], name: str | None = None) -> asyn
 def _pass_on(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None:
-        context = {"message": f"{task.get_name()} broke off", "exception": error, "task": task}
+        context = {"message": f"{task.get_name()} stopped unexpectedly", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)
 
 

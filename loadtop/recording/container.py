@@ -185,7 +185,7 @@ def _check_file(path: Path) -> None:
         refused = isinstance(error, PermissionError)
         raise SessionError(f"{path}: {'not permitted to read it' if refused else error.strerror}") from None
     if stat.S_ISDIR(mode):
-        raise SessionError(f"{path}: this is a directory: name a recording in it")
+        raise SessionError(f"{path}: this is a directory: give the path of a recording in it")
     if not stat.S_ISREG(mode):
         raise SessionError(f"{path}: not a recording of loadtop")
 

@@ -68,7 +68,10 @@ def _beside(condition: Condition, compared: Compared) -> str:
     if not compared.exceeds:
         return said
     if compared.p is None:
-        why = "too few intervals to tell this from chance: each test needs {least} whole intervals under load"
+        why = (
+            "too few intervals to tell this from chance: this test and the baseline each need at least {least} whole "
+            "intervals under load"
+        )
         return f"{said}; {tr(why, least=LEAST)}"
     chance = f"p < {LEAST_P:g}" if compared.p < LEAST_P else f"p = {compared.p:.2g}"
     if compared.significant:

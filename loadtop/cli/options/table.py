@@ -141,8 +141,8 @@ class Options:
     requests: int | None = LOAD.option("-n --requests", "N", "stop after N requests", COUNT, own_plan=("jmeter",),
         refused={**TUNE_CHOOSES, "locust": "give a time with -t or --step-time"})
     concurrency: int | None = LOAD.option("-c --concurrency", "N",
-        f"number of connections (default {DEFAULT_CONCURRENCY}; with -n or -t: 1; with --rate, even with -n or -t: "
-        "no limit)", COUNT, help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
+        f"number of connections (default: {DEFAULT_CONCURRENCY}, or 1 with -n or -t; with --rate, no limit)", COUNT,
+        help_for={"tune": f"maximum number of connections (default {TUNE_CONNECTIONS})"})
     time: float | None = LOAD.option("-t --time", "SECONDS",
         f"stop after SECONDS (default {DEFAULT_TIME_S:.0f}, unless -n or --steps is given)", POSITIVE,
         commands=(*LOADS, "watch"),
@@ -226,7 +226,7 @@ class Options:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "link speed in Mbit/s of the host NAME (default: all hosts); repeatable",
+        "link speed in Mbit/s of the host NAME, or of all hosts without NAME; repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
