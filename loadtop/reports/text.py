@@ -117,7 +117,7 @@ def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> li
         lines.append(_times(tr("total"), total))
         lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
     if load["corrected_latency_ms"] is not None:
-        lines += _percentiles(tr("  from when due"), load["corrected_latency_ms"])
+        lines += _percentiles(tr("  with late start"), load["corrected_latency_ms"])
     return lines
 
 

@@ -226,7 +226,7 @@ class Options:
         MONITORING.option(f"--{_page.name}", f"[NAME:]{_page.metavar}", f"{_page.help}: {_page.forms}", repeatable=True)
     interval: float = MONITORING.option("--interval", "SECONDS", "time between samples", INTERVAL, default=1.0)
     links: list[tuple[str, float]] = MONITORING.option("--link", "[NAME:]MBIT",
-        "link speed in Mbit/s of the host NAME, or of all hosts without NAME; repeatable",
+        "link speed of the host NAME in Mbit/s; if NAME is left out, of all hosts; repeatable",
         types.link, repeatable=True)
     profile: bool = MONITORING.option("--profile", "",
         "while the CPU is the limit, name the functions that use it (perf, py-spy, phpspy)", commands=MEASURES)
