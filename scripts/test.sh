@@ -56,7 +56,7 @@ run() { # the number of workers, and what they test; each group remembers its ow
     $python -m pytest -o cache_dir="build/cache/pytest/$group" --basetemp="$TMPDIR/p" --dist worksteal "${workers[@]}" "${@:2}"
 }
 
-marked() { grep -l "mark\.$1" tests/integration/*.py; } # only these need to be imported
+marked() { grep -l "mark\.$1" tests/integration/*.py | sort -r; } # only these need to be imported; the longest come first
 
 none=5 # pytest's exit code where an option (-k) left no test of a group
 result=0

@@ -223,7 +223,7 @@ def _of_load(load: Json | None) -> Iterator[Table]:
         names = ("min", "mean", "sd", *PERCENTILES, "max")
         kinds: tuple[tuple[Translatable, Json], ...] = (
             ("response time", load["latency_ms"]),
-            ("with late start", load["corrected_latency_ms"]),
+            ("incl. late start", load["corrected_latency_ms"]),
         )
         rows = [(tr(title), *(figure(kind[name]) for name in names)) for title, kind in kinds if kind is not None]
         yield Table("Response times in ms", ("", *(name.replace("_", ".") for name in names)), rows)

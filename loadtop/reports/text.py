@@ -117,7 +117,7 @@ def _load(load: Json, steps: Sequence[Json], seconds: float, message: str) -> li
         lines.append(_times(tr("total"), total))
         lines += ["", *_percentiles(tr("Percentiles in ms"), load["latency_ms"])]
     if load["corrected_latency_ms"] is not None:
-        lines += _percentiles(tr("  with late start"), load["corrected_latency_ms"])
+        lines += _percentiles(tr("  incl. late start"), load["corrected_latency_ms"])
     return lines
 
 
@@ -150,8 +150,8 @@ def _times(title: str, times: Json | None) -> str:
 def _percentiles(title: str, latency: Json) -> list[str]:
     names = ("p50", "p75", "p90", "p95", "p99", "p99_9", "max")
     return [
-        pad(title, 17) + "".join(f"{name.replace('_', '.'):>8}" for name in names),
-        " " * 17 + "".join(f"{_decimal(latency[name], 1):>8}" for name in names),
+        pad(title, 19) + "".join(f"{name.replace('_', '.'):>8}" for name in names),
+        " " * 19 + "".join(f"{_decimal(latency[name], 1):>8}" for name in names),
     ]
 
 
