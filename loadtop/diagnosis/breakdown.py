@@ -64,7 +64,7 @@ TITLES: dict[str, Translatable] = {
     Part.DISK: "disk",
     Part.LOCK: "lock",
     Part.DEPENDENCY: "calls to",
-    Part.TRANSFER: "transfer",
+    Part.TRANSFER: "after first byte",
 }
 
 

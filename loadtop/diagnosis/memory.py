@@ -165,9 +165,9 @@ def room_for(host: HostView, group: str, now: int) -> Message:
     room = worker_room(host, group)
     if room is None:
         return Message("Make sure that there is enough memory.")
-    template = "Memory allows about {workers}: {each:.1f} MB each ({basis}), {free:.0f} MB free."
+    template = "Memory allows about {workers}: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
     if room.workers > MUCH_ROOM * now:
-        template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB free."
+        template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
     each, free = room.each_kb / 1024, room.free_kb / 1024
     return Message(template, workers=room.workers, each=each, basis=room.basis, free=free)
 

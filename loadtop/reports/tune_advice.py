@@ -118,8 +118,8 @@ def _law(knee: Knee) -> str:
     if usl.peak is None:
         return text + tr("no peak: throughput only levels off.")
     if knee.peak_is_measured:
-        return text + tr("peak at {c} connections.", c=f"{usl.peak:.0f}")
-    guess = "peak at {c} connections, an extrapolation beyond the measured {most}."
+        return text + tr("predicted peak at {c} connections.", c=f"{usl.peak:.0f}")
+    guess = "predicted peak at {c} connections, an extrapolation beyond the measured {most}."
     return text + tr(guess, c=f"{usl.peak:.0f}", most=knee.highest)
 
 

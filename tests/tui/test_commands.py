@@ -58,7 +58,7 @@ async def test_the_palette_moves_and_can_be_left(appearance: Appearance) -> None
 async def test_the_palette_can_be_clicked(appearance: Appearance) -> None:
     feed = feed_of("headroom")
     async with running(feed, appearance) as (app, pilot):
-        await pilot.click(offset=(lines_of(app)[-1].index(": all"), 23))
+        await pilot.click(offset=(lines_of(app)[-1].index(": cmd"), 23))
         lines = lines_of(app)
         row = next(y for y, text in enumerate(lines) if "stop the load;" in text)
         await pilot.click(offset=(lines[row].index("stop the load;"), row))

@@ -33,7 +33,7 @@ class Key(Struct, frozen=True):
 
 KEYS = (
     Key("q", "leave", "q", "quit", "quit (asks first while a load is running)", 0),
-    Key("space", "pause", "space", "pause", "freeze the display; measurement and recording continue", 3),
+    Key("space", "pause", "space", "hold", "freeze the display; measurement and recording continue", 3),
     Key(
         "plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1, of_load=True
     ),
@@ -55,7 +55,7 @@ KEYS = (
     Key("O", "screen.reverse", "O", "reverse", "reverse the order of the processes", 13, footer=False),
     Key("slash", "screen.filter", "/", "filter", "show only processes that match the text you enter", 11),
     Key("y", "copy", "y", "copy", "copy the report so far to the clipboard (OSC 52)", 12),
-    Key("colon,ctrl+p", "palette", ":", "all", "search all commands", 4),
+    Key("colon,ctrl+p", "palette", ":", "cmd", "search all commands", 4),
     Key("question_mark", "help", "?", "help", "show this help", 1),
 )
 
