@@ -125,7 +125,7 @@ class LiveTest:
                 self.totals.url = load.url
                 sinks = [] if recorder is None else [recorder.record]
                 ready = Monitor(
-                    self._title if self._program is not None else load.url or self._title,
+                    self._title if self._program is not None or self._url is None else load.url or self._title,
                     load.source,
                     await asyncio.to_thread(watched_hosts, options, load.plan, load.status_url, remote),
                     interval_s=options.interval,

@@ -168,7 +168,7 @@ CPU = Verdict(
     titles={
         "cpu.busy_pct": "CPU busy",
         "running": "runnable tasks",
-        "servers.engaged_pct": "requests running or waiting for a CPU",
+        "servers.engaged_pct": "requests running or waiting for CPU",
     },
 )
 
@@ -254,7 +254,7 @@ CPU_CORE = Verdict(
     whole_machine=True,
     explains=(Family.POOL,),
     of_host=_assess_core,
-    titles={"process.cpu_pct": "busiest process", "process.wanted_pct": "busiest process runs or waits for a CPU"},
+    titles={"process.cpu_pct": "busiest process", "process.wanted_pct": "busiest process: CPU plus CPU wait"},
 )
 
 

@@ -55,9 +55,20 @@ def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
             Row("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
             Row("swap.major_faults_s", faults, FAULTS_S, "/s", "loadtop, calibrated"),
         ),
-        advice=lambda: fewer_workers(host, swapping=True),
+        advice=lambda: sentences(fewer_workers(host, swapping=True), _limit_of_group(host)),
         confidence=agreement(stalled, faulted),
     )
+
+
+def _limit_of_group(host: HostView) -> Message | None:
+    """Why the server lacks memory on a machine that may have much of it; ``None`` without a limit below that."""
+    sample = host.sample
+    if sample is None or sample.cgroup is None or sample.memory is None:
+        return None
+    limit, total = sample.cgroup.memory_limit_kb, sample.memory.total_kb
+    if limit is None or (total is not None and limit >= total):
+        return None
+    return Message("The server's control group is limited to {limit} MB.", limit=limit // 1024)
 
 
 SWAP = Verdict(

@@ -9,6 +9,7 @@ from loadtop.analysis.comparison import MAIN, Change, Comparison, MetricRow, Per
 from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
+from loadtop.diagnosis.breakdown import Part
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Translatable, figure, pad, plain, tr
 from loadtop.reports.limits import subject_after
@@ -24,6 +25,8 @@ CONCLUSIONS: dict[str, Translatable] = {"better": "better than A", "worse": "wor
 LEAST_SHIFT, MOST_SHIFTS = 0.05, 3  # the least change shown, as a share of the mean time; the most that are shown
 USUAL = frozenset({"cpu.idle", "cpu.iowait", "swap.used_pct", *(f"{kind.name}.busy" for kind in KINDS)})
 """Numbers of a machine that are shown also where they do not differ."""
+
+_Place = tuple[str, str | None, str | None]  # what a part of the response time is: its kind, host and name
 
 
 def letter(run: int) -> str:
@@ -94,22 +97,28 @@ def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
     out, as is what changed by less than a share of the longer mean."""
     if before is None or after is None or before["parts"] is None or after["parts"] is None:
         return
-    first, then = ({_place(part): part for part in run["parts"]} for run in (before, after))
-    unknown = {part["part"] for run in (before, after) for part in run["parts"] if part["ms"] is None}
-    shifts: list[tuple[float, str]] = []
+    runs = before["parts"], after["parts"]
+    one_queue = all(sum(part["part"] == Part.ACCEPT_QUEUE for part in parts) == 1 for parts in runs)
+    first, then = ({_place(part, one_queue=one_queue): part for part in parts} for parts in runs)
+    unknown = {part["part"] for parts in runs for part in parts if part["ms"] is None}
+    shifts: list[tuple[float, float, str]] = []
     for place in sorted({**first, **then}, key=str):
         if place[0] not in unknown:
             a, b = ((run[place]["ms"] if place in run else 0.0) for run in (first, then))
-            shifts.append((b - a, place_title(then.get(place) or first[place])))
-    shifts.append((after["unexplained_ms"] - before["unexplained_ms"], tr("unexplained")))
+            shifts.append((a, b, place_title({**(then.get(place) or first[place]), "name": place[2]})))
+    shifts.append((before["unexplained_ms"], after["unexplained_ms"], tr("unexplained")))
     least = LEAST_SHIFT * max(before["mean_ms"], after["mean_ms"])
-    for ms, title in sorted(shifts, key=lambda shift: -abs(shift[0]))[:MOST_SHIFTS]:
-        if abs(ms) >= least and ms:
-            yield f"   {tr('response time')}: {'+' if ms > 0 else '-'}{figure(abs(ms))} ms {title}"
+    for a, b, title in sorted(shifts, key=lambda shift: -abs(shift[1] - shift[0]))[:MOST_SHIFTS]:
+        if abs(b - a) >= least and b != a:
+            values = tr("{a} to {b}", a=figure(a), b=figure(b))
+            shift = f"{'+' if b > a else '-'}{figure(abs(b - a))} ms"
+            yield f"   {tr('response time')}, {title}: {values} ms ({shift})"
 
 
-def _place(part: Json) -> tuple[str, str | None, str | None]:
-    return part["part"], part["host"], part["name"]
+def _place(part: Json, *, one_queue: bool) -> _Place:
+    """``one_queue``: each run has one accept queue, which is the same place even if the server's port has changed."""
+    name = None if one_queue and part["part"] == Part.ACCEPT_QUEUE else part["name"]
+    return part["part"], part["host"], name
 
 
 def _values(row: MetricRow, run: int) -> str:

@@ -1,6 +1,6 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from loadtop.analysis.tune.sizing import TuneResult
@@ -8,12 +8,12 @@ from loadtop.analysis.tune.step import StepResult
 from loadtop.diagnosis.cpu import CPU
 from loadtop.diagnosis.finding import NONE
 from loadtop.diagnosis.verdict import Family
-from loadtop.i18n import figure, plain, rendered, tr
+from loadtop.i18n import figure, pad, plain, rendered, tr, width
 from loadtop.model.histogram import mean, percentile
 from loadtop.reports import text as plain_text
 from loadtop.reports.limits import on_host, sentence_of
 from loadtop.reports.tune_advice import Advice, advice, bars
-from loadtop.servers.registry import VERDICTS
+from loadtop.servers.registry import KINDS, VERDICTS
 
 HEADING = "   c time   req/s ms/req   p50   p90    p99 %iowait %swpused busy limit"
 BAR = 44  # cells of the longest bar of the curve
@@ -34,6 +34,7 @@ def report(tuned: TuneResult) -> str:
     if unsteady:
         text = "* throughput was not steady in these steps, so its last values were used: {steps}"
         lines += wrapped(tr(text, steps=", ".join(unsteady)), "  ")
+    lines += wrapped(busy_means(tuned.steps), "  ")
     return "\n".join([*lines, "", *curve(tuned), "", *(line for line, _ in conclusion(tuned))]) + "\n"
 
 
@@ -48,6 +49,13 @@ def conclusion(tuned: TuneResult) -> Iterator[tuple[str, bool]]:
         yield from ((line, main and i == 0) for i, line in enumerate(lines))
         if lines is not setting:
             yield "", False
+
+
+def busy_means(steps: Iterable[StepResult]) -> str:
+    """Whose workers the column ``busy`` counts; empty where it is of none."""
+    counted = next((pool.kind for result in steps for pool in result.pools if not pool.name), None)
+    kinds = (kind for kind in KINDS if kind.name == counted)
+    return "".join(tr("busy: workers of {server} that serve a request", server=kind.title) for kind in kinds)
 
 
 def row(result: StepResult) -> str:
@@ -93,7 +101,8 @@ def _limit(tuned: TuneResult) -> list[str]:
     since = tr(", from {c} connections up", c=limit.concurrency)
     lines = [f"{sentence_of(limit.verdict)}{on_host(limit.verdict.host)}{since}  [{limit.bottleneck}]"]
     lines += plain_text.evidence_lines(limit.verdict.evidence)
-    lines += wrapped(rendered(limit.verdict.advice), "  ")
+    if tuned.sizing is None or tuned.sizing.workers.verdict != limit.bottleneck:  # else what to set follows
+        lines += wrapped(rendered(limit.verdict.advice), "  ")
     if limit.bottleneck in PROCESSOR and limit.bottleneck != CPU.name:  # whose advice says so
         lines += wrapped(tr("More workers will not help: no CPU time is left for them."), "  ")
     return lines
@@ -103,7 +112,9 @@ def _setting_lines(found: Advice) -> list[str]:
     if not found.configuration:
         return wrapped(found.setting, "")
     lines = [found.setting]
+    lines += wrapped(tr("The most that each of these allows:"), "  ")
+    cells = max(width(name) for name, _, _ in found.bounds)
     for name, workers, reason in found.bounds:
-        lines += wrapped(f"{name:<11}{workers:>6}  {reason}", "  ")
+        lines += wrapped(f"{pad(name, cells)}{workers:>7}  {reason}", "  ")
     lines += ["", *(f"    {plain(text)}" for text in found.configuration.splitlines()), ""]
     return lines + wrapped(found.caution, "")

@@ -20,6 +20,15 @@ BINDS: dict[BoundName, Translatable] = {
 }
 """What each bound is called in a sentence."""
 
+BOUNDS: dict[BoundName, Translatable] = {
+    "memory": "memory",
+    "knee": "knee",
+    "scoreboard": "busy workers",
+    "cpu": "CPU",
+    "tested": "load tested",
+}
+"""What each bound is called in a table."""
+
 
 class Bar(NamedTuple):
     """Throughput at one concurrency: as measured, and by the law where that is fitted; ``remark`` may be empty."""
@@ -50,7 +59,7 @@ def advice(tuned: TuneResult) -> Advice:
     law = "" if knee is None else _law(knee)
     if sizing is None:
         return Advice(_knee(tuned), law, _no_sizing(tuned), (), "", "")
-    bounds = tuple((bound.name, str(bound.workers), bound.reason.render()) for bound in sizing.bounds)
+    bounds = tuple((tr(BOUNDS[bound.name]), figure(bound.workers), bound.reason.render()) for bound in sizing.bounds)
     setting, caution = _setting(sizing), _caution(sizing)
     if sizing.memory is None:
         caution = tr("Memory per process is unknown: no server process could be measured.") + " " + caution

@@ -97,7 +97,7 @@ def one_neighbour(bench: Bench, lifted: bool) -> Stand:
 
 def neighbours(bench: Bench, lifted: bool) -> Stand:
     if not lifted:
-        for _ in range(os.cpu_count() or 1):
+        for _ in range(2 * (os.cpu_count() or 1)):
             bench.stack.enter_context(program(BURN))
     return page(COMPUTING, 20)(bench, lifted)
 

@@ -190,7 +190,7 @@ def of_nginx(view: View, _: Glyphs) -> Iterator[Fact]:
         status, lost = server.reading, dropped(server)
         full = status.full is not None and status.full >= 95.0
         capacity = tr(" of {all}  ", all=count(status.capacity))
-        yield fact(tr("used "), count(status.used), capacity, bad_if(lost or full))
+        yield fact(tr("connections "), count(status.used), capacity, bad_if(lost or full))
         yield fact(tr("writing"), count(status.writing))
         yield fact(tr("keep-alive"), count(status.waiting), role=Role.DIM)
         yield fact(tr("dropped/s"), per_second(lost), role=Role.BAD if lost else Role.DIM)
@@ -310,7 +310,7 @@ def of_header(view: View, cells: int) -> Iterator[Fact]:
     if view.paused:
         yield Fact(f"({re.escape(tr(' paused ').strip())})", Role.WARN_BADGE)
     if load is not None and load.concurrency is not None:
-        yield Fact(f"(c={load.concurrency}) ", Role.ACCENT)
+        yield Fact(f"({re.escape(tr('{c} connections', c=load.concurrency))}) ", Role.ACCENT)
     if load is not None and load.state is LoadState.FAILED:
         yield Fact(f"({re.escape(tr(' load failed ').strip())})", Role.BAD_BADGE)
     if len(view.hosts) > 1 and cells >= 80:

@@ -242,10 +242,10 @@ def test_values_that_a_tool_does_not_report_are_not_zero(
 def test_a_panel_of_nginx_in_words(stage_with: StageWith) -> None:
     stage = stage_with(UNICODE)
     assert "NGINX CONNECTIONS  are the limit" in stage.show(view_of("nginx"), (80, 24)).lines[1]
-    assert "used 1,003 of -" in "\n".join(stage.show(view_of("nginx-without-limits"), (120, 40)).lines)
+    assert "connections 1,003 of -" in "\n".join(stage.show(view_of("nginx-without-limits"), (120, 40)).lines)
     with speaking("ja"):
         text = "\n".join(stage.show(view_of("nginx"), (80, 24)).lines)
-    assert "使用 1,003 / 1,024" in text
+    assert "接続 1,003 / 1,024" in text
     assert "切断/s" in text
     assert "NGINX の接続数" in text
 

@@ -131,7 +131,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "a full pool of processes whose memory is known": (
         {"board": "W" * 10, "processes": {"apache2": 1.0}},
         "apache-workers",
-        ["8.8 MB each (RSS", "about 178", "to 11: 10 requests are in flight"],
+        ["8.8 MB each (RSS", "about 178", "to 11 (10 requests in flight, 1 for the status page)"],
     ),
     "a full pool on a full CPU": ({"board": "W" * 10, **FULL}, "cpu <- apache-workers", []),
     "a full CPU that a stranger takes": (

@@ -168,7 +168,7 @@ class TestApache:
     @pytest.mark.parametrize(
         ("flying", "kept", "said"),
         [
-            (20, 11, ["Raise MaxRequestWorkers from 20 to 21: 20 requests", "11 workers only hold idle"]),
+            (20, 11, ["Raise MaxRequestWorkers from 20 to 21 (20 requests", "11 workers only hold idle"]),
             (19, 10, ["Raise MaxRequestWorkers from 20:"]),
             (None, 0, ["Raise MaxRequestWorkers from 20:", "Make sure that there is enough memory."]),
         ],

@@ -80,6 +80,7 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         self.bar = ReplayBar(self.appearance, player)
         self._cockpit.keys = self.bar
         self._cockpit.verdict.reports = False
+        self._cockpit.header.timed = False
         player.restarted = self.reader.restart
         player.hold_screen = self.reader.freeze
         player.changed = self._draw_soon

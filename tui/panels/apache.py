@@ -90,9 +90,11 @@ class ApachePanel(ServerPanel[ApacheStatus]):
 
     def tag(self, view: View) -> Line:
         for page in self.records(view)[:1]:
+            rate = per_second(page.per_second["accesses"], 5) + tr(" req/s")
             duration = mean_duration_ms(page)
-            mean = f" {milliseconds(duration, 5)} ms" if duration is not None else ""
-            return line(Span(f"{per_second(page.per_second['accesses'], 5)}/s{mean}", Role.DIM))
+            mean = "" if duration is None else tr("  mean {time} ms", time=milliseconds(duration, 5))
+            whole, room = line(Span(rate + mean, Role.DIM)), self.title_cells - length(self.title(view)) - 2
+            return whole if length(whole) <= room else line(Span(rate, Role.DIM))
         return ()
 
     def table(self, view: View, records: Sequence[ServerRates[ApacheStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002

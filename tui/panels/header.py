@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from loadtop.i18n import Text, clock, tr
-from loadtop.model import LoadSample, LoadState
+from loadtop.model import LoadLevel, LoadSample, LoadState
 from loadtop.model.places import LOCAL
+from loadtop.reports.limits import loads_in_words
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
 from tui.drawing.line import (
@@ -21,7 +22,7 @@ from tui.drawing.line import (
     spread,
     width,
 )
-from tui.drawing.numbers import count, grouped, milliseconds, per_second
+from tui.drawing.numbers import count, grouped, milliseconds
 from tui.state.view import Phase, View
 from tui.widgets.lines import Lines
 
@@ -45,18 +46,22 @@ class CaptionLine(Lines):
 
 
 class Header(Lines):
+    timed = True
+    """Whether it shows how far the load is; not where another line shows the time."""
+
     def __init__(self, appearance: Appearance) -> None:
         super().__init__(appearance, "header")
 
     def draw(self, view: View) -> None:
-        self.show([compose(view, self.size.width, self.glyphs)])
+        self.show([compose(view, self.size.width, self.glyphs, timed=self.timed)])
 
 
-def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
-    """The line: where it is narrow the words go first, then the bar, the machine, the recording; never the load."""
+def compose(view: View, cells: int, glyphs: Glyphs, *, timed: bool = True) -> Line:
+    """The line: where it is narrow the words go first, then the bar, the machine, the recording; never the load.
+    ``timed``: with how far the load is."""
     title = safe(view.title)
     least = 10 + min(width(title), LEAST_TITLE)
-    progress, bar = _progress(view), _bar(view, glyphs)
+    progress, bar = _progress(view, timed=timed), _bar(view, glyphs) if timed else ()
     recording, host = _recording(view, glyphs, tr("rec")), _host(view, glyphs, details=False)
     needed: Line = host if len(view.hosts) > 1 else ()
     wanted = [
@@ -73,37 +78,37 @@ def compose(view: View, cells: int, glyphs: Glyphs) -> Line:
     return spread(line(Span(" loadtop", Role.BRAND), GAP, Span(name, Role.VALUE)), (*right, Span(" ")), cells)
 
 
-def _progress(view: View) -> Line:
+def _progress(view: View, *, timed: bool) -> Line:
     at = 0.0 if view.snapshot is None else view.snapshot.at
     state: Line = (Span(tr(" paused "), Role.WARN_BADGE), GAP) if view.paused else ()
     load = view.load
     if load is None:
         word = tr("starting") if view.phase is Phase.STARTING else tr("watching")
         return (*state, Span(clock(at) if word == view.title else f"{word} {clock(at)}"))
-    return (*state, Span(_model(load), Role.ACCENT), GAP, *_done(load))
+    return (*state, Span(_model(load), Role.ACCENT), GAP, *_done(load, timed=timed))
 
 
 def _model(load: LoadSample) -> str:
-    if load.rate is not None:
-        text = f"{tr('open ').strip()} {per_second(load.rate)}/s"
-    else:
-        text = tr(safe(load.model)) + (f" c={load.concurrency}" if load.concurrency is not None else "")
+    text = loads_in_words([LoadLevel.of(load)]) or safe(load.engine)
     return text + (tr(" step {step}/{steps}", step=load.step, steps=load.steps) if load.steps > 1 else "")
 
 
-def _done(load: LoadSample) -> Line:
+def _done(load: LoadSample, *, timed: bool) -> Line:
     if load.state is LoadState.FAILED:
         return (Span(tr(" load failed "), Role.BAD_BADGE),)
     if load.state in (LoadState.STARTING, LoadState.WARMUP):
         return (Span(tr({"starting": "starting", "warmup": "warm-up"}[load.state]), Role.WARN),)
+    role = Role.GOOD if load.state is LoadState.DONE else Role.WARN
+    ended = [Span(tr(load.state.value), role)] if load.state.ended else []
+    if not timed:
+        return tuple(ended)
     text = clock(load.elapsed_s)
     if load.target_requests is not None:
         goal = grouped(load.target_requests)
         text = tr("{done} of {all}", done=count(load.requests, len(goal)), all=goal)
     elif load.target_s is not None:
         text = tr("{done} of {all}", done=text, all=clock(load.target_s))
-    role = Role.GOOD if load.state is LoadState.DONE else Role.WARN
-    return line(text, *([Span(f" {tr(load.state.value)}", role)] if load.state.ended else []))
+    return line(text, *(span for end in ended for span in (" ", end)))
 
 
 def _bar(view: View, glyphs: Glyphs) -> Line:
@@ -137,7 +142,8 @@ def _host(view: View, glyphs: Glyphs, *, details: bool) -> Line:
         source = host.sample.facts.source
         how = tr("local") if source == LOCAL else safe(source.partition(":")[0])  # ssh, exec
         took = milliseconds(1000 * host.sample.took_s, 3)
-        spans.append(Span(f" {how if how != host.name else ''} {took} ms".replace("  ", " "), Role.DIM))
+        read = tr("read in {took} ms", took=took)
+        spans.append(Span(f" {read}" if how == host.name else f" {how}, {read}", Role.DIM))
     if len(view.hosts) > 1:
         names = [known.name for known in view.hosts]
         spans.append(Span(f" {names.index(host.name) + 1}/{len(names)}", Role.ACCENT))

@@ -24,7 +24,7 @@ class NginxPanel(GaugePanel[NginxStatus]):
     def gauge(self, rates: ServerRates[NginxStatus]) -> tuple[Line, float | None]:
         status = rates.reading
         role = Role.BAD if dropped(rates) or is_full(status.full) else Role.VALUE
-        head = line(tr("used "), Span(count(status.used), role), tr(" of {all}  ", all=count(status.capacity)))
+        head = line(tr("connections "), Span(count(status.used), role), tr(" of {all}  ", all=count(status.capacity)))
         return head, status.full
 
     def figures(self, rates: ServerRates[NginxStatus]) -> Figures:

@@ -75,6 +75,16 @@ def strip(names: Iterable[str | None], glyphs: Glyphs) -> Line:
     return tuple(Span("".join(letter for letter, _ in run), role) for role, run in runs)
 
 
+def legend(names: Iterable[str | None], glyphs: Glyphs) -> Line:
+    """Each letter of a strip with its verdict."""
+    spans: list[Span] = []
+    for name in dict.fromkeys(names):
+        if name is not None:
+            letter, role = letter_of(name, glyphs)
+            spans += [Span(letter, role), Span(f" {tr('headroom' if name == NONE else name)}  ", Role.DIM)]
+    return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
+
+
 class TimePanel(Panel):
     """Its lower frame line is the axis; marks stand on it."""
 
@@ -89,12 +99,7 @@ class TimePanel(Panel):
         return line(Span(tr("time"), Role.TITLE), Span(tr(" 1 letter = {time}", time=duration(per_cell)), Role.DIM))
 
     def tag(self, view: View) -> Line:
-        spans: list[Span] = []
-        for name in dict.fromkeys(self._names(view, self._cells())):
-            if name is not None:
-                letter, role = letter_of(name, self.glyphs)
-                spans += [Span(letter, role), Span(f" {tr('headroom' if name == NONE else name)}  ", Role.DIM)]
-        return (*spans[:-1], Span(spans[-1].text.rstrip(), Role.DIM)) if spans else ()
+        return legend(self._names(view, self._cells()), self.glyphs)
 
     def content(self, view: View, cells: int, rows: int) -> Sequence[Line]:
         letters = strip(self._names(view, cells), self.glyphs)

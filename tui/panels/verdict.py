@@ -9,7 +9,7 @@ from loadtop.model import LoadState
 from loadtop.reports.limits import at_load, limits_in_words
 from loadtop.servers.registry import evidence_title
 from tui.drawing.graph import meter
-from tui.drawing.line import Line, Role, Span, clip_middle, fitting, flow, length, line, message_text, safe, wrap
+from tui.drawing.line import Line, Role, Span, clip_middle, fitting, flow, length, line, message_text, safe, width, wrap
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import (
     counts,
@@ -32,7 +32,8 @@ _PADDING = {"%": 5, "kB/s": 8, "/s": 8}  # cells of a value with its unit, so th
 LEAST_PART = 0.05  # the least part shown, as a share of the mean time
 ROOMY = 4  # rows from which one is for the parts
 
-NAME, VALUE, LIMIT = 24, 10, 21  # cells of a metric's name, value and threshold where each metric has a row of its own
+NAME, VALUE, LIMIT = 24, 12, 23  # cells of a metric's name, value and threshold where each metric has a row of its own
+LEAST_METER = 6  # cells of the bar beside a long name
 
 
 class _State(NamedTuple):
@@ -125,25 +126,27 @@ class VerdictPanel(Panel):
             names = "  ".join(
                 finding_titled(each, each.host if each.host != verdict.host else None) for each in verdict.symptoms
             )
-            below.insert(0, line(Span(tr("symptoms: "), Role.DIM), names))
+            below.insert(0, line(Span(tr("symptoms of this limit: "), Role.DIM), names))
         below[:0] = parts
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:
-            reasons = [self._meter(item, verdict, view, cells) for item in verdict.evidence]
+            longest = max((width(evidence_title(item.metric)) for item in verdict.evidence), default=NAME)
+            named_in = max(NAME, min(longest, cells - VALUE - LIMIT - 1 - LEAST_METER))
+            reasons = [self._meter(item, verdict, view, cells, named_in) for item in verdict.evidence]
         else:
             reasons = self._flow(verdict, view, cells, room)
         return [*reasons, *(line(text) for text in advice), *below][:rows]
 
-    def _meter(self, item: Evidence, verdict: Finding, view: View, cells: int) -> Line:
+    def _meter(self, item: Evidence, verdict: Finding, view: View, cells: int, named_in: int) -> Line:
         """One value per row, with a gauge that has a tick at the threshold."""
         telling = counts(item)
         role = Role.FREE if verdict.bottleneck == NONE else Role.FULL if telling else Role.DIM
         head = (
-            Span(pad(named(_where(item, verdict, view), item.metric, NAME, self.glyphs.ellipsis), NAME)),
+            Span(pad(named(_where(item, verdict, view), item.metric, named_in, self.glyphs.ellipsis), named_in)),
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
             Span(" "),
         )
-        bar = meter(item.value, item.threshold, item.unit, cells - NAME - VALUE - LIMIT - 1, role, self.glyphs)
+        bar = meter(item.value, item.threshold, item.unit, cells - named_in - VALUE - LIMIT - 1, role, self.glyphs)
         return (*head, *bar, Span(pad(f" {threshold_of(item)}", LIMIT), Role.DIM))
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:

@@ -18,7 +18,7 @@ from tui.drawing.appearance import Appearance
 from tui.drawing.graph import ceiling, graph, span_of
 from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.numbers import milliseconds, per_second
-from tui.panels.timeline import axis, cell_seconds, names_in, notes, strip
+from tui.panels.timeline import axis, cell_seconds, legend, names_in, notes, strip
 from tui.widgets.page import SCROLL_KEYS, PageScreen
 
 _ROLES = {"better": Role.GOOD, "worse": Role.BAD, "higher": Role.ACCENT, "lower": Role.ACCENT}
@@ -64,7 +64,9 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
             drawn.append(line(name_of, Span(tr("  up to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM)))
             drawn += graph(values, cells, _ROWS, top, appearance.glyphs)
     for number, run in enumerate(runs):
-        drawn += [line(Span(f"{letter(number)} {tr('limit')}", Role.TITLE)), _strip(run, cells, per_cell, appearance)]
+        verdicts = names_in(_verdicts(run), cells, per_cell, NONE)
+        whose = Span(tr("limits of {run}", run=letter(number)), Role.TITLE)
+        drawn += [line(whose, "   ", *legend(verdicts, appearance.glyphs)), strip(verdicts, appearance.glyphs)]
         drawn += _marks(run, cells, per_cell, appearance)
     drawn.append(line(Span(axis(cells, per_cell, appearance.glyphs.rail), Role.DIM)))
     return drawn
@@ -85,13 +87,13 @@ def _resampled(run: Run, name: str, points: int, seconds: float) -> list[float |
     return found
 
 
-def _strip(run: Run, cells: int, per_cell: float, appearance: Appearance) -> Line:
+def _verdicts(run: Run) -> list[tuple[float, float, str]]:
+    """Start, end and name of each, in seconds since the load began."""
     began = run.series.began
-    spans = [
+    return [
         (max(0.0, span["from_s"] - began), span["to_s"] - began, str(span["bottleneck"]))
         for span in run.summary["timeline"]
     ]
-    return strip(names_in(spans, cells, per_cell, NONE), appearance.glyphs)
 
 
 def _marks(run: Run, cells: int, per_cell: float, appearance: Appearance) -> list[Line]:

@@ -7,8 +7,9 @@ from textual.binding import Binding, BindingType
 
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, duration, pad, tr
+from loadtop.servers.registry import evidence_title
 from tui.drawing.graph import Ring, against, span_of, top_of
-from tui.drawing.line import Line, Role, Span, beside, clip, fit, hanging, length, line, message_text, safe
+from tui.drawing.line import Line, Role, Span, beside, clip, fit, hanging, length, line, message_text, safe, width
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import counts, named, sentence, threshold_of
 from tui.state.view import View
@@ -60,7 +61,8 @@ class EvidenceScreen(PageScreen):
         glyphs, telling = self.glyphs, counts(item)
         role = Role.FREE if finding.bottleneck == NONE or not telling else Role.FULL
         where = f"{safe(item.host)}: " if item.host != (finding.host or "") else ""
-        name_cells = max(NAME, min(MOST_NAME, cells // 3))
+        longest = max(width(evidence_title(each.metric)) for each in finding.evidence)
+        name_cells = max(NAME, min(MOST_NAME, max(longest, cells // 3)))
         left = name_cells + VALUE + 4
         name = named(where, item.metric, name_cells, glyphs.ellipsis)
         said = Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM)

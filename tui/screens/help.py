@@ -20,8 +20,10 @@ WIDE = 130  # cells from which there is room for two columns
 KEY = 8  # cells of a key's name
 
 WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and terms on the screen
-    ("closed c=8", "a fixed number of connections; each sends again after its response"),
-    ("open 50/s", "a fixed rate of requests, however slow the responses"),
+    ("8 connections", "the load: each connection sends again after its response (closed model)"),
+    ("50 requests/s", "the load: sent at this rate, however slow the responses (open model)"),
+    ("read in 20 ms", "time that reading the host's figures took"),
+    ("connections ", "of nginx's limit; a request that it passes on takes two"),
     ("in flight", "sent, without a complete response yet"),
     ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
     ("failed", "no response, an invalid one, or one that is longer or shorter than the first response"),

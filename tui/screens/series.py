@@ -10,7 +10,7 @@ from loadtop.analysis.tune.sizing import TuneResult
 from loadtop.analysis.tune.step import LEAST_INTERVALS, SKIPPED, StepResult, Sweep
 from loadtop.i18n import Message, Translatable, duration, pad, tr
 from loadtop.model.histogram import mean, percentile
-from loadtop.reports.tune import conclusion
+from loadtop.reports.tune import busy_means, conclusion
 from tui.drawing.appearance import Appearance, Glyphs
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, clip_title, fitting, hanging, length, line, message_text, safe, width
@@ -133,6 +133,8 @@ class TuneScreen(PageScreen):
         lines.append(())
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
+            if cells >= NARROW_CELLS and (legend := busy_means(results)):
+                lines.append(line("  ", Span(legend, Role.DIM)))
         if over and results and self._why is not None:
             said = conclusion(TuneResult.of(results, self._why()))
             lines.append(())

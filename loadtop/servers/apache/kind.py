@@ -97,8 +97,8 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     template = "Raise MaxRequestWorkers from {capacity}: all workers are busy while the CPU is not."
     if flying and flying >= capacity:
         template = (
-            "Raise MaxRequestWorkers from {capacity} to {wanted}: {in_flight} requests are in flight and all workers "
-            "are busy while the CPU is not."
+            "Raise MaxRequestWorkers from {capacity} to {wanted} ({in_flight} requests in flight, 1 for the status "
+            "page): all workers are busy while the CPU is not."
         )
     more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
     kept = page.keepalive

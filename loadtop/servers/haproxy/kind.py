@@ -43,7 +43,7 @@ def _queued(measured: Measured, line: HaproxyProxy, lines: Sequence[HaproxyProxy
         over=queue > QUEUE and backs_up(measured, busy),
         held=queue > QUEUE,
         evidence=(
-            Row("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: any over 0"),
+            Row("haproxy.queue", queue, QUEUE, "requests", "awesome-prometheus-alerts: above 0"),
             Row("haproxy.sessions", busy if slots else None, slots, "sessions", "HAProxy: maxconn of servers"),
             Row("haproxy.queue_ms", line.queue_ms, 0, "ms", "HAProxy: qtime"),
         ),
