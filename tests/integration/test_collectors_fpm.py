@@ -153,8 +153,7 @@ async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None
     for url in urls:
         host = await watch(status_urls={"fpm": [url]})
         sample = await until(host, lambda s: any(p.active is not None and p.max_children for p in PHP_FPM.readings(s)))
-        pools = PHP_FPM.readings(sample)
-        assert [(pool.pool, pool.max_children, pool.total) for pool in pools] == [("www", 3, 3)]
+        assert [(pool.pool, pool.max_children, pool.total) for pool in PHP_FPM.readings(sample)] == [("www", 3, 3)]
         await host.close()
 
 

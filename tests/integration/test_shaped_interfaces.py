@@ -78,5 +78,4 @@ async def test_a_remote_host(sshd: SshdFactory, shaped: Path) -> None:
         sample = await LinuxMachine(transport, KINDS).sample()
     finally:
         await transport.close()
-    found = {line.name: line.shaped_mbit for line in sample.networks or ()}
-    assert found == {"lo": None, **SHAPES}
+    assert {line.name: line.shaped_mbit for line in sample.networks or ()} == {"lo": None, **SHAPES}

@@ -72,8 +72,7 @@ def test_merged_they_have_the_same_count_mean_and_deviation(one: list[int], othe
 
 @given(st.integers(1, LONGEST_US))
 def test_our_buckets_are_as_wide_as_those_of_two_digits(value: int) -> None:
-    two = histogram(2)
-    assert bucket_of(value) == bucket_of(int(two.get_lowest_equivalent_value(value)))
+    assert bucket_of(value) == bucket_of(int(histogram(2).get_lowest_equivalent_value(value)))
 
 
 def _hdr(values: list[int]) -> Any:

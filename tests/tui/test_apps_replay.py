@@ -79,6 +79,7 @@ async def test_picture_is_the_live_one(snapshots: Sequence[Snapshot], path: Path
             shown = panels(lines_of(app))
             assert shown == await live_picture(snapshots[:count], appearance), count
             assert app.player.live == ""
+            assert "00:" not in lines_of(app)[0], "the time is in the last line"
 
 
 async def test_steps_there_and_back(snapshots: Sequence[Snapshot], path: Path, appearance: Appearance) -> None:

@@ -138,8 +138,7 @@ async def test_processes_are_ordered_by_key_and_click(appearance: Appearance) ->
         row = next(y for y, text in enumerate(lines) if "▴rss" in text)
         await pilot.click(offset=(lines[row].index(" pid") + 2, row))
         assert "▴pid" in "".join(lines_of(app))
-        shown = [text for text in lines_of(app)[row + 1 :] if "systemd" in text]
-        assert shown == [lines_of(app)[row + 1]]
+        assert [text for text in lines_of(app)[row + 1 :] if "systemd" in text] == [lines_of(app)[row + 1]]
 
 
 def test_every_order_keeps_every_process() -> None:

@@ -154,8 +154,7 @@ def test_axes_rise_at_once_and_fall_late() -> None:
 
 
 def test_layers_without_colour_have_fillings() -> None:
-    made = texts(layers([(50, 30, 0, 0)] * 2, ROLES, 2, 5, BLOCKS))
-    assert made == ["  ", "▓▓", "██", "██", "██"]
+    assert texts(layers([(50, 30, 0, 0)] * 2, ROLES, 2, 5, BLOCKS)) == ["  ", "▓▓", "██", "██", "██"]
 
 
 def test_layers_are_in_the_role_that_fills_most_of_the_cell() -> None:
@@ -185,8 +184,7 @@ def test_a_threshold_is_a_level_where_no_value_covers_it() -> None:
 
 
 def test_a_threshold_above_the_axis_is_at_its_top() -> None:
-    lines = against([], 500.0, 3, 2, 100.0, BLOCKS, Role.FULL)
-    assert [text_of(line) for line in lines] == ["┈┈┈", "   "]
+    assert [text_of(line) for line in against([], 500.0, 3, 2, 100.0, BLOCKS, Role.FULL)] == ["┈┈┈", "   "]
 
 
 @given(st.floats(0, 1e6), st.integers(1, 200))

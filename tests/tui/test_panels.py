@@ -218,8 +218,7 @@ def test_before_the_first_figures_nothing_is_claimed(appearance: Appearance) -> 
     view = replace(
         view, snapshot=replace(snapshot, diagnosis=replace(snapshot.diagnosis, verdict=bare)), phase=Phase.LIVE
     )
-    said = " ".join(text_of(each) for each in VerdictPanel(appearance).content(view, 60, 4))
-    assert "headroom" not in said
+    assert "headroom" not in " ".join(text_of(each) for each in VerdictPanel(appearance).content(view, 60, 4))
 
 
 @pytest.mark.parametrize(

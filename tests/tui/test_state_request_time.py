@@ -68,8 +68,7 @@ def test_what_was_known_stays_when_the_load_has_ended() -> None:
 
 
 def test_a_part_is_named_after_the_service() -> None:
-    said = [part_in_words(part) for part in now_of(after(one(60.0))).parts]
-    assert said == ["mysql 10.0.0.5:3306", "unexplained"]
+    assert [part_in_words(part) for part in now_of(after(one(60.0))).parts] == ["mysql 10.0.0.5:3306", "unexplained"]
     watched = Share(Part.DEPENDENCY, "web1", "10.0.0.5:3306", 60.0, "mysql", service_host="db1")
     assert part_in_words(now_of(after(Breakdown(9, 100.0, (watched,)))).parts[0]) == "mysql db1:3306"
 

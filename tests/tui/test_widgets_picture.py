@@ -19,8 +19,7 @@ def test_a_picture_is_xml_with_its_text() -> None:
     strips = [Strip([Segment(" "), *(Segment(text, TERMINAL[role]) for text, role in spans)]) for spans in lines]
     text = svg(strips, TERMINAL[Role.TEXT], "a <title>")
     root = ET.fromstring(text)  # noqa: S314 (our own text)
-    found = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert found == ["<b>&", "漢", "字", "SWAP"]
+    assert [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")] == ["<b>&", "漢", "字", "SWAP"]
     assert len(list(root.iter("{http://www.w3.org/2000/svg}rect"))) > 5
 
 

@@ -32,6 +32,13 @@ def test_a_service_on_a_watched_machine_has_its_name() -> None:
     assert told == "   response time, calls to mysql db1 (10.0.0.5:3306): 12 to 50 ms (+38 ms)"
 
 
+def test_the_accept_queues_of_a_server_whose_port_changed_are_one_place() -> None:
+    before, after = (
+        breakdown(ms, 0.0, part("accept-queue", place=at, ms=ms)) for at, ms in ((":81", 9.0), (":82", 4.0))
+    )
+    assert list(shifts_of(before, after)) == ["   response time, accept queue: 9 to 4 ms (-5 ms)"]
+
+
 def test_values_missing_from_one_run_are_not_compared() -> None:
     before = breakdown(40.0, 40.0, part("dependency", None, ms=None))
     after = breakdown(80.0, 30.0, DATABASE | {"ms": 50.0})
