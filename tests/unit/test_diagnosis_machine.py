@@ -152,8 +152,8 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
         {"changes": {**short_of_memory(available_kb=2_000_000), "cgroup": GROUP_OF_97_MB}}, "memory", ["97 MB limit"],
     ),
     "swapping, which explains the short memory": (
-        {"processes": {"apache2": 50.0}, "changes": {**swapping_and_short(), "cgroup": GROUP_OF_97_MB}}, "swap <- memory",
-        ["The server's control group is limited to 97 MB."],
+        {"processes": {"apache2": 50.0}, "changes": {**swapping_and_short(), "cgroup": GROUP_OF_97_MB}},
+        "swap <- memory", ["control group is limited to 97 MB."],
     ),
     "swapping, with what is swapped out": (
         {"board": "W" * 40, "changes": ADVISED_ON_SWAP, **SWAPPING},

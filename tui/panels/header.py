@@ -141,9 +141,9 @@ def _host(view: View, glyphs: Glyphs, *, details: bool) -> Line:
     elif details and host.sample is not None:
         source = host.sample.facts.source
         how = tr("local") if source == LOCAL else safe(source.partition(":")[0])  # ssh, exec
-        took = milliseconds(1000 * host.sample.took_s, 3)
-        read = tr("read in {took} ms", took=took)
-        spans.append(Span(f" {read}" if how == host.name else f" {how}, {read}", Role.DIM))
+        took = milliseconds(1000 * host.sample.took_s)
+        read = " " * (4 - len(took)) + ("" if how == host.name else f"{how}, ") + tr("read in {took} ms", took=took)
+        spans.append(Span(read, Role.DIM))
     if len(view.hosts) > 1:
         names = [known.name for known in view.hosts]
         spans.append(Span(f" {names.index(host.name) + 1}/{len(names)}", Role.ACCENT))
