@@ -55,20 +55,9 @@ def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
             Row("pressure.memory_some_pct", stall, STALL_PCT, "%", "psi-notify: memory some 10 %"),
             Row("swap.major_faults_s", faults, FAULTS_S, "/s", "loadtop, calibrated"),
         ),
-        advice=lambda: sentences(fewer_workers(host, swapping=True), _limit_of_group(host)),
+        advice=lambda: fewer_workers(host, swapping=True),
         confidence=agreement(stalled, faulted),
     )
-
-
-def _limit_of_group(host: HostView) -> Message | None:
-    """Why the server lacks memory on a machine that may have much of it; ``None`` without a limit below that."""
-    sample = host.sample
-    if sample is None or sample.cgroup is None or sample.memory is None:
-        return None
-    limit, total = sample.cgroup.memory_limit_kb, sample.memory.total_kb
-    if limit is None or (total is not None and limit >= total):
-        return None
-    return Message("The server's control group is limited to {limit} MB.", limit=limit // 1024)
 
 
 SWAP = Verdict(
@@ -190,24 +179,34 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
     setting: Parameter = limit.setting
     if isinstance(setting, str) and setting.startswith("--"):  # loadtop has options too
         setting = Message("{option} of {program}", option=setting, program=limit.group)
-    figures: dict[str, Parameter] = {"setting": setting, "now": limit.now}
+    figures: dict[str, Parameter] = {"setting": setting, "now": limit.now, "memory": _more_memory(host)}
     if room is None or (limit.now is not None and room.workers >= limit.now):
-        template = "Lower {setting} from {now}, or add memory."
+        template = "Lower {setting} from {now}, or {memory}."
         if limit.now is None:
-            template = "Lower {setting}, or add memory."
+            template = "Lower {setting}, or {memory}."
         elif swapping:
-            template = "Lower {setting} from {now} until swapping stops, or add memory."
+            template = "Lower {setting} from {now} until swapping stops, or {memory}."
         return Message(template, **figures)
     template = (
-        "Lower {setting} from {now} to about {workers}, or add memory. Each process takes {each:.1f} MB ({basis}, "
+        "Lower {setting} from {now} to about {workers}, or {memory}. Each process takes {each:.1f} MB ({basis}, "
         "swapped pages included)."
     )
     if limit.now is None:
         template = (
-            "Lower {setting} to about {workers}, or add memory. Each process takes {each:.1f} MB ({basis}, swapped "
+            "Lower {setting} to about {workers}, or {memory}. Each process takes {each:.1f} MB ({basis}, swapped "
             "pages included)."
         )
     return Message(template, workers=room.workers, each=room.each_kb / 1024, basis=room.basis, **figures)
+
+
+def _more_memory(host: HostView) -> Message:
+    """What else helps: the machine may have much memory, and only the server's control group little."""
+    sample = None if host.sample is None else host.sample
+    limit = None if sample is None or sample.cgroup is None else sample.cgroup.memory_limit_kb
+    total = None if sample is None or sample.memory is None else sample.memory.total_kb
+    if limit is None or (total is not None and limit >= total):
+        return Message("add memory")
+    return Message("raise the control group's limit of {limit} MB", limit=limit // 1024)
 
 
 def _largest(host: HostView) -> WorkerLimit:

@@ -62,11 +62,11 @@ def _runs(runs: Sequence[Run]) -> Iterator[str]:
     for number, run in enumerate(runs):
         load = run.summary["load"]
         loads = ", ".join(run.series.loads.values())
-        done = tr("watched")
+        done = tr("watched for {seconds:.0f} s", seconds=run.duration)
         if load is not None:
             done = tr("{number} requests, {rps}/s", number=figure(load["requests"]), rps=figure(load["rps"]))
         yield f"{letter(number)}  {plain(run.name)}  {run.summary['started']}"
-        about = (plain(run.summary["url"] or ""), loads, f"{run.duration:.0f} s", done)
+        about = (plain(run.summary["url"] or ""), loads, done)
         yield f"   {'  '.join(filter(None, about))}"
 
 

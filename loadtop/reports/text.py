@@ -67,11 +67,17 @@ def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
     titles = [plain(evidence_title(item.metric)) for item in evidence]
     cells, units = (max(map(width, texts), default=0) for texts in (titles, [item.unit for item in evidence]))
     return [
-        f"  {pad(title, cells)} {value:>7} {item.unit:<{units}} "
-        f"{'=' if value == threshold else '<' if item.value < item.threshold else '>'} {threshold:<6} {item.source}"
+        f"  {pad(title, cells)} {value:>7} {item.unit:<{units}} {_relation(item, value, threshold)} {threshold:<6} "
+        f"{item.source}"
         for title, item in zip(titles, evidence, strict=True)
         for value, threshold in [(figure(item.value), figure(item.threshold))]
     ]
+
+
+def _relation(item: Evidence, value: str, threshold: str) -> str:
+    if value == threshold:
+        return "<=" if item.below else ">="
+    return "<" if item.value < item.threshold else ">"
 
 
 def next_limit(forecast: Json) -> str:

@@ -117,19 +117,18 @@ def _law(knee: Knee) -> str:
     usl = knee.usl
     if usl is None:
         return tr("Universal Scalability Law: not fitted (needs at least four steps without failures or swapping).")
-    text = tr(
-        "Universal Scalability Law (Gunther 2007): gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2}: ",
+    figures = tr(
+        " (gamma {gamma}, alpha {alpha}, beta {beta}, R2 {r2})",
         gamma=f"{usl.gamma:.4g}",
         alpha=f"{usl.alpha:.3g}",
         beta=f"{usl.beta:.3g}",
         r2=f"{usl.r2:.2f}",
     )
-    if usl.peak is None:
-        return text + tr("no peak: throughput only levels off.")
-    if knee.peak_is_measured:
-        return text + tr("predicted peak at {c} connections.", c=f"{usl.peak:.0f}")
-    guess = "predicted peak at {c} connections, an extrapolation beyond the measured {most}."
-    return text + tr(guess, c=f"{usl.peak:.0f}", most=knee.highest)
+    text = "The Universal Scalability Law (Gunther 2007), fitted to the steps, predicts that throughput only levels off"
+    if usl.peak is not None:
+        text = "The Universal Scalability Law (Gunther 2007), fitted to the steps, predicts the peak at {c} connections"
+    beyond = "" if usl.peak is None or knee.peak_is_measured else tr(", beyond the measured {most}", most=knee.highest)
+    return tr(text, c=f"{usl.peak or 0:.0f}") + beyond + figures + tr(".")
 
 
 def _setting(sizing: Sizing) -> str:

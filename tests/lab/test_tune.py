@@ -68,7 +68,7 @@ def test_says_that_more_workers_will_not_help_a_full_processor(
     report(Result(f"tune: {name} page", "cpu", found, None))
     assert "[cpu]" in said, said
     text = " ".join(said.split())
-    gains = name == "static" and "the knee was not reached" in text  # as the generator gets a smaller share of the CPU
+    gains = "the knee was not reached" in text  # as the generator, and what else runs, get a smaller share of the CPU
     assert f"More workers will not {'help' if gains else 'serve this load faster'}" in text, text
 
 

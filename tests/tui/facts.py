@@ -105,7 +105,7 @@ def of_breakdown(view: View, glyphs: Glyphs) -> Iterator[Fact]:
     if now is None:
         return
     first = now.parts[0]
-    sign = glyphs.rail if first.part is None else glyphs.patterns[first.hue]
+    sign = glyphs.unknown if first.part is None else glyphs.patterns[first.hue]
     yield Fact(rf"({re.escape(sign)}+)", ROLES[-1 if first.part is None else first.hue])
     yield Fact(rf"{re.escape(part_in_words(first)[:6])}.*?({100 * first.ms / now.mean_ms:.0f} %)", Role.VALUE)
 

@@ -153,7 +153,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     ),
     "swapping, which explains the short memory": (
         {"processes": {"apache2": 50.0}, "changes": {**swapping_and_short(), "cgroup": GROUP_OF_97_MB}},
-        "swap <- memory", ["control group is limited to 97 MB."],
+        "swap <- memory", ["raise the control group's limit of 97 MB"],
     ),
     "swapping, with what is swapped out": (
         {"board": "W" * 40, "changes": ADVISED_ON_SWAP, **SWAPPING},

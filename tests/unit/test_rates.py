@@ -11,7 +11,6 @@ from loadtop import model
 from loadtop.rates import records
 from loadtop.rates.compute import cpu_shares, host_rates, pressure_shares, server_rates
 from loadtop.rates.measured import Measurer
-from loadtop.servers.apache.kind import mean_duration_ms
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS
@@ -78,7 +77,6 @@ def test_slots_are_counted_from_the_letters_and_rates_by_difference() -> None:
     assert (now.capacity, now.busy, now.idle, now.open) == (10, 5, 2, 2)
     assert (now.graceful, now.keepalive, now.full) == (1, 1, 60.0)
     assert rates.per_second == {"accesses": 10.0, "kbytes": 5.0, "duration_ms": 200.0}
-    assert mean_duration_ms(records.ServerRates(now, rates.per_second)) == 20.0
 
 
 def test_a_restarted_apache_has_no_rates() -> None:

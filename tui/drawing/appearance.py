@@ -15,8 +15,8 @@ class Glyphs(Struct, frozen=True, eq=False):
 
     ``steps`` rise from empty to full; with ``dots``, graphs are drawn in Braille instead, and ``ground`` is a measured
     0. ``shades`` are the fillings of user, system, iowait and steal, ``patterns`` those of the parts of a request's
-    time: five that are reported apart, and one for all others. ``junctions`` are indexed by the sides of a cell
-    that the frame line reaches (up 1, right 2, down 4, left 8).
+    time: five that are reported apart, and one for all others; ``unknown`` is the rest. ``junctions`` are indexed by
+    the sides of a cell that the frame line reaches (up 1, right 2, down 4, left 8).
     """
 
     steps: str = " ▁▂▃▄▅▆▇█"
@@ -24,6 +24,7 @@ class Glyphs(Struct, frozen=True, eq=False):
     dots: bool = True
     shades: str = "━╍┅┉"
     patterns: str = "━╍┅┉╾┄"
+    unknown: str = "░"
     rail: str = "─"
     fill: str = "━"
     tick: str = "╂"
@@ -47,7 +48,7 @@ class Glyphs(Struct, frozen=True, eq=False):
 UNICODE = Glyphs()
 
 BLOCKS = Glyphs(
-    dots=False, ground="▁", shades="█▓▒░", patterns="█▓▒░▚▖"
+    dots=False, ground="▁", shades="█▓▒░", patterns="█▓▒░▚▖", unknown="·"
 )  # without colour: each layer of a graph has its own filling
 
 ASCII = Glyphs(
@@ -56,6 +57,7 @@ ASCII = Glyphs(
     dots=False,
     shades="#=~:",
     patterns="#=~:%+",
+    unknown=".",
     rail="-",
     fill="=",
     tick="|",

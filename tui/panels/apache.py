@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from loadtop.i18n import Translatable, tr
 from loadtop.model import SERVING
 from loadtop.rates.records import ServerRates
-from loadtop.servers.apache.kind import APACHE, mean_duration_ms
+from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import GROUP, ApacheStatus
 from tui.drawing.graph import gauge
 from tui.drawing.line import Line, Role, Span, flow, length, line, safe
-from tui.drawing.numbers import milliseconds, per_second
+from tui.drawing.numbers import per_second
 from tui.panels.server import ServerPanel, fullness, highest_fullness, is_full
 from tui.state.view import Curve, View
 
@@ -90,11 +90,7 @@ class ApachePanel(ServerPanel[ApacheStatus]):
 
     def tag(self, view: View) -> Line:
         for page in self.records(view)[:1]:
-            rate = per_second(page.per_second["accesses"], 5) + tr(" req/s")
-            duration = mean_duration_ms(page)
-            mean = "" if duration is None else tr("  mean {time} ms", time=milliseconds(duration, 5))
-            whole, room = line(Span(rate + mean, Role.DIM)), self.title_cells - length(self.title(view)) - 2
-            return whole if length(whole) <= room else line(Span(rate, Role.DIM))
+            return line(Span(per_second(page.per_second["accesses"], 5) + tr(" req/s"), Role.DIM))
         return ()
 
     def table(self, view: View, records: Sequence[ServerRates[ApacheStatus]], cells: int, rows: int) -> list[Line]:  # noqa: ARG002

@@ -28,7 +28,7 @@ LEAST_COURSE = 4  # rows of a course below the table, with its caption
 
 class BreakdownPanel(Panel):
     KEY = "breakdown"
-    TITLE: Translatable = "response time"
+    TITLE: Translatable = "mean response time"
     TAB: Translatable = "breakdown"
 
     def wanted(self, view: View) -> bool:
@@ -71,7 +71,7 @@ class BreakdownPanel(Panel):
 
     def _sign(self, part: PartOfTime) -> Span:
         if part.part is None:
-            return Span(self.glyphs.rail, ROLES[-1])
+            return Span(self.glyphs.unknown, ROLES[-1])
         return Span(self.glyphs.patterns[part.hue], ROLES[part.hue])
 
     def _parts(self, now: Times, cells: int, rows: int) -> list[Line]:
@@ -164,7 +164,7 @@ class BreakdownPanel(Panel):
 def part_in_words(part: PartOfTime) -> str:
     """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``apache on CPU``."""
     if part.part is None:
-        return tr("unexplained")
+        return tr("unexplained" if part.ms >= 0 else "counted twice")
     title, name = tr(TITLES[part.part]), part.name or ""
     if part.part is Part.DEPENDENCY:
         title = part.kind or title

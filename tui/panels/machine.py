@@ -14,7 +14,7 @@ from tui.drawing.numbers import count, milliseconds, per_second, percent, size, 
 from tui.state.view import Curve, View, cpu_parts
 from tui.widgets.panel import Panel
 
-CORE = 17  # cells that a core's bar wants at least, its number and its share included
+CORE = 18  # cells that a core's bar wants at least, its number and its share included
 
 ROLES = (Role.USER, Role.SYSTEM, Role.IOWAIT, Role.STEAL)
 
@@ -47,7 +47,7 @@ class CpuPanel(Panel):
         rates = view.rates
         if rates is None or rates.cpu is None:
             return self.words(view.why_nothing("cpu", brief=False), cells, rows)
-        head = line(tr("idle "), Span(percent(rates.cpu.idle), Role.VALUE), " %  ")
+        head = line(tr("idle "), Span(percent(rates.cpu.idle), Role.VALUE), " %  ", Span(tr("busy "), Role.DIM))
         bar = stacked(parts(rates.cpu), cells - length(head) - 1, self.glyphs)
         lines = [(*head, *bar), self._states(rates.cpu, cells)]
         cores = self._cores(rates.cores, cells, max(1, (rows - len(lines)) // 2))
@@ -78,9 +78,9 @@ class CpuPanel(Panel):
             for start in range(0, len(cores), abreast):
                 spans: list[Span] = []
                 for core in cores[start : start + abreast]:
-                    bar = stacked(parts(core.shares), share - 11, self.glyphs)
+                    bar = stacked(parts(core.shares), share - 12, self.glyphs)
                     figure = (Span(" id", Role.DIM), Span(percent(core.shares.idle, 4), Role.VALUE))
-                    spans += fit((Span(f"{core.id:<2d} ", Role.DIM), *bar, *figure), share)
+                    spans += fit((Span(f"c{core.id:<2d} ", Role.DIM), *bar, *figure), share)
                 found.append(tuple(spans))
             return found
         levels = "".join(level(core.shares.busy, self.glyphs) for core in cores)
@@ -135,7 +135,8 @@ class MemoryPanel(Panel):
         used = None if share is None else 100.0 - share
         role = Role.BAD if share is not None and share < SCARCE_PCT else Role.VALUE
         head = fit(line(tr("available "), Span(size(memory.available_kb, 7), role)), LEFT)
-        return (*head, *gauge(used, cells - LEFT, utilisation((used or 0.0) / 100.0), self.glyphs))
+        head = (*head, Span(tr("used "), Role.DIM))
+        return (*head, *gauge(used, cells - length(head), utilisation((used or 0.0) / 100.0), self.glyphs))
 
     def _graphs(self, view: View, cells: int, rows: int) -> list[Line]:
         if rows < 2:

@@ -1,6 +1,8 @@
 """MySQL and MariaDB: sessions at work, those that wait for row locks, and connections."""
 
-from loadtop.i18n import tr
+from typing import ClassVar
+
+from loadtop.i18n import Translatable, tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.mysql.kind import MYSQL
 from loadtop.servers.mysql.record import MysqlStatus
@@ -14,7 +16,7 @@ class MysqlPanel(ServicePanel[MysqlStatus]):
     KIND = MYSQL
     KEY = MYSQL.name
     CURVES = (Curve("mysql.running", MYSQL.read("mysql.running"), "running sessions, 0 to {top}", 10.0),)
-    RATE = "questions"
+    RATE: ClassVar[Translatable] = "questions"
 
     def figures(self, rates: ServerRates[MysqlStatus]) -> Figures:
         status, waits = rates.reading, rates.reading.lock_waits

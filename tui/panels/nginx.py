@@ -1,6 +1,8 @@
 """nginx: connections that its workers hold, and those that it drops."""
 
-from loadtop.i18n import tr
+from typing import ClassVar
+
+from loadtop.i18n import Translatable, tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.nginx.kind import NGINX, dropped
 from loadtop.servers.nginx.record import NginxStatus
@@ -14,7 +16,7 @@ class NginxPanel(GaugePanel[NginxStatus]):
     KIND = NGINX
     KEY = NGINX.name
     CURVES = (Curve("nginx.active", NGINX.read("nginx.active"), "connections, 0 to {top}", 10.0),)
-    RATE = "requests"
+    RATE: ClassVar[Translatable] = "requests"
 
     @staticmethod
     def rank(rates: ServerRates[NginxStatus]) -> tuple[float, float]:

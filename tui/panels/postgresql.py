@@ -1,6 +1,8 @@
 """PostgreSQL: sessions by what they do and wait for, and connections."""
 
-from loadtop.i18n import tr
+from typing import ClassVar
+
+from loadtop.i18n import Translatable, tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.postgresql.record import PostgresqlStatus
@@ -14,7 +16,7 @@ class PostgresqlPanel(ServicePanel[PostgresqlStatus]):
     KIND = POSTGRESQL
     KEY = POSTGRESQL.name
     CURVES = (Curve("postgresql.active", POSTGRESQL.read("postgresql.active"), "active sessions, 0 to {top}", 10.0),)
-    RATE = "transactions"
+    RATE: ClassVar[Translatable] = "transactions"
 
     def figures(self, rates: ServerRates[PostgresqlStatus]) -> Figures:
         status = rates.reading

@@ -1,6 +1,8 @@
 """Redis: how busy its thread is, and its clients."""
 
-from loadtop.i18n import tr
+from typing import ClassVar
+
+from loadtop.i18n import Translatable, tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.redis.record import RedisStatus
@@ -14,7 +16,7 @@ class RedisPanel(ServicePanel[RedisStatus]):
     KIND = REDIS
     KEY = REDIS.name
     CURVES = (Curve("redis.cpu_pct", REDIS.read("redis.cpu_pct"), "CPU of its thread, 0 to {top} %", 100.0),)
-    RATE = "commands"
+    RATE: ClassVar[Translatable] = "commands"
 
     @staticmethod
     def rank(rates: ServerRates[RedisStatus]) -> tuple[float, float]:

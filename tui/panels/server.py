@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from loadtop.i18n import pad, tr
+from loadtop.i18n import Translatable, pad, tr
 from loadtop.model import State
 from loadtop.model.server import FULL_PCT, Blocker, ServerReading, ServiceReading
 from loadtop.rates.measured import HostView
@@ -96,7 +96,7 @@ class ServerPanel(Panel, Generic[R]):
 class GaugePanel(ServerPanel[R]):
     """A panel that shows one server: a gauge, and figures below each other. ``RATE`` is the counter in its title."""
 
-    RATE: ClassVar[str]
+    RATE: ClassVar[Translatable]
 
     def records(self, view: View) -> Sequence[ServerRates[R]]:
         return sorted(super().records(view), key=self.rank)
@@ -108,7 +108,7 @@ class GaugePanel(ServerPanel[R]):
 
     def tag(self, view: View) -> Line:
         rates = [each.per_second[self.RATE] for each in self.records(view)[:1]]
-        return line(*(Span(f"{per_second(rate, 5)}/s", Role.DIM) for rate in rates if rate is not None))
+        return line(*(Span(f"{per_second(rate, 5)} {tr(self.RATE)}/s", Role.DIM) for rate in rates if rate is not None))
 
     def gauge(self, rates: ServerRates[R]) -> tuple[Line, float | None]:
         """What is before the gauge, and what it shows in percent."""

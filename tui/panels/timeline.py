@@ -7,7 +7,7 @@ from operator import itemgetter
 from loadtop.diagnosis.finding import NONE
 from loadtop.i18n import clock, duration, tr
 from tui.drawing.appearance import Appearance, Glyphs
-from tui.drawing.line import Line, Role, Span, clip, length, line, safe, width
+from tui.drawing.line import Line, Role, Span, clip, line, safe, width
 from tui.drawing.verdicts import UNSEEN, letter_of
 from tui.state.view import View
 from tui.widgets.panel import Panel
@@ -123,17 +123,12 @@ class TimePanel(Panel):
         return names
 
     def rails(self, view: View, ceiling: str, floor: str) -> tuple[str, str]:
-        """The axis in the lower frame line. Marks are in the upper one, or on the axis below title and tag."""
+        """The axis with the marks, in the lower frame line."""
         cells = len(ceiling) - 4
         per_cell = _per_cell(view, cells)
-        tag = self.tag(view)
-        free = range(length(self.title(view)) + 2, cells - (length(tag) + 2 if tag else 0))
         marks = {int(at / per_cell) for at, _ in view.history.marks}
-        above = list(ceiling)
-        for place in marks.intersection(free):
-            above[2 + place] = self.glyphs.down
-        below = axis(cells, per_cell, self.glyphs.rail, marks.difference(free), self.glyphs.up)
-        return "".join(above), f"{floor[:2]}{below}{floor[-2:]}" if floor else floor
+        below = axis(cells, per_cell, self.glyphs.rail, marks, self.glyphs.up)
+        return ceiling, f"{floor[:2]}{below}{floor[-2:]}" if floor else floor
 
     def _cells(self) -> int:
         return 1 if self.placement is None else self.placement.inner[0] - 2

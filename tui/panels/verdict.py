@@ -195,9 +195,9 @@ def _parts(view: View) -> list[Line]:
     told = [part for part in now.parts if part.ms >= LEAST_PART * now.mean_ms]
     head = line(
         Span("b ", Role.KEY),
-        Span(tr("response time: "), Role.DIM),
+        Span(tr("mean response time: "), Role.DIM),
         Span(quantity(now.mean_ms, "ms"), Role.VALUE),
-        " =",
+        tr(", of which"),
     )
     shares = (
         line(f"{part_in_words(part)} ", Span(f"{100 * part.ms / now.mean_ms:.0f} %", Role.VALUE)) for part in told

@@ -63,9 +63,11 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
             name_of = Span(f"{letter(number)} {tr(title)}", Role.TITLE)
             drawn.append(line(name_of, Span(tr("  up to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM)))
             drawn += graph(values, cells, _ROWS, top, appearance.glyphs)
-    for number, run in enumerate(runs):
+    for run in runs:
         verdicts = names_in(_verdicts(run), cells, per_cell, NONE)
-        whose = Span(tr("limits of {run}", run=letter(number)), Role.TITLE)
+        whose = Span(
+            tr("limits of {run}", run=clip(safe(run.name), cells // 3, appearance.glyphs.ellipsis)), Role.TITLE
+        )
         drawn += [line(whose, "   ", *legend(verdicts, appearance.glyphs)), strip(verdicts, appearance.glyphs)]
         drawn += _marks(run, cells, per_cell, appearance)
     drawn.append(line(Span(axis(cells, per_cell, appearance.glyphs.rail), Role.DIM)))

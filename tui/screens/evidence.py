@@ -37,7 +37,8 @@ class EvidenceScreen(PageScreen):
             known = (finding.bottleneck, finding.host) in symptoms
             standing = tr("a symptom") if known else tr("also a limit")
             lines += [(), *self._finding(finding, view, cells, standing, advised=not known)]
-        return lines
+        legend = tr("Graphs: the newest value is at the right; the dotted line is the threshold.")
+        return [*lines, (), *hanging((), legend, cells, Role.DIM)]
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")

@@ -116,7 +116,7 @@ class TuneScreen(PageScreen):
         self._why = why
 
     def footer(self) -> str:
-        return tr("escape cockpit  up, down scroll  s stop  q quit")
+        return tr("escape back  up, down scroll  s stop  q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
         view, sweep = self.view, self._sweep()
@@ -133,8 +133,9 @@ class TuneScreen(PageScreen):
         lines.append(())
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
-            if cells >= NARROW_CELLS and (legend := busy_means(results)):
-                lines.append(line("  ", Span(legend, Role.DIM)))
+            if cells >= NARROW_CELLS:
+                legend = filter(None, (tr("c: connections"), tr("s: seconds measured"), busy_means(results)))
+                lines.append(line("  ", Span("; ".join(legend), Role.DIM)))
         if over and results and self._why is not None:
             said = conclusion(TuneResult.of(results, self._why()))
             lines.append(())
@@ -204,7 +205,7 @@ class ExperimentScreen(PageScreen):
         self._table = table
 
     def footer(self) -> str:
-        return tr("escape cockpit  up, down scroll  q quit")
+        return tr("escape back  up, down scroll  q quit")
 
     def text(self, cells: int) -> Sequence[Line]:
         heading, *rows = self._table(cells >= WIDE_CELLS)

@@ -35,10 +35,26 @@ KEYS = (
     Key("q", "leave", "q", "quit", "quit (asks first while a load is running)", 0),
     Key("space", "pause", "space", "hold", "freeze the display; measurement and recording continue", 3),
     Key(
-        "plus,equals_sign", "turn_load(True)", "+", "", "more connections (open model: a higher rate)", 1, of_load=True
+        "plus,equals_sign",
+        "turn_load(True)",
+        "+",
+        "",
+        "more connections, or with --rate more requests/s",
+        1,
+        of_load=True,
     ),
-    Key("minus", "turn_load(False)", "-", "load", "fewer connections (open model: a lower rate)", 1, of_load=True),
-    Key("1", "type_load", "1..9", "set", "enter the number of connections (open model: the rate)", 12, of_load=True),
+    Key(
+        "minus", "turn_load(False)", "-", "load", "fewer connections, or with --rate fewer requests/s", 1, of_load=True
+    ),
+    Key(
+        "1",
+        "type_load",
+        "1..9",
+        "set",
+        "enter the number of connections, or with --rate the requests/s",
+        12,
+        of_load=True,
+    ),
     Key("s", "stop_load", "s", "stop", "stop the load; keep watching", 2, of_load=True),
     Key("r", "restart_load", "r", "restart", "restart the load", 9, of_load=True),
     Key("n", "next_step", "n", "next step", "continue with the next step", 14, of_load=True),

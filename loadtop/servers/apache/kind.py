@@ -141,12 +141,6 @@ APACHE_WORKERS = Verdict(
 )
 
 
-def mean_duration_ms(rates: ServerRates[ApacheStatus]) -> float | None:
-    """The mean time per request in the interval; ``None`` without ExtendedStatus or requests."""
-    duration, accesses = rates.per_second["duration_ms"], rates.per_second["accesses"]
-    return duration / accesses if duration is not None and accesses else None
-
-
 def _processes(name: str) -> Callable[[HostView], float | None]:
     """A figure of the group of Apache's processes."""
     return lambda host: None if host.rates is None else getattr(host.rates.group(GROUP), name, None)

@@ -291,7 +291,7 @@ def test_evidence_shows_its_relation_to_the_threshold(run: Run) -> None:
     run.go(6, **full, processes={"apache2": 50.0})
     text = run.report()
     assert re.search(r"^  CPU busy  .* > 90 ", text, re.MULTILINE)
-    assert re.search(r"^  CPU stall  .* < 10 ", text, re.MULTILINE)
+    assert re.search(r"^  CPU stall .* < 10 ", text, re.MULTILINE)
 
 
 def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) -> None:

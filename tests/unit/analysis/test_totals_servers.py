@@ -10,7 +10,7 @@ from loadtop.cli.printer import line
 from loadtop.model import Failures, Listener, LoadState, Tcp
 from loadtop.pipeline.snapshot import Pipeline
 from loadtop.rates.records import ServerRates
-from loadtop.servers.apache.kind import APACHE, mean_duration_ms
+from loadtop.servers.apache.kind import APACHE
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.mysql.record import MysqlStatus
@@ -178,13 +178,6 @@ def test_reports_on_apaches_processes(pss_kb: float | None, rss_kb: float | None
     assert APACHE.rows(host) == [f"  httpd    processes 4  running 4  cpu 4 % of a core{size}"]
     columns = {column.title: column.cell(host) for column in APACHE.columns}
     assert columns == {"httpd": ({"mean": 4.0}, None), "busy workers": (None, None)}
-
-
-@pytest.mark.parametrize(
-    ("accesses", "duration", "each"), [(50.0, 1000.0, 20.0), (0.0, 0.0, None), (None, 5.0, None), (5.0, None, None)]
-)
-def test_the_mean_time_reported_by_apache(accesses: float | None, duration: float | None, each: float | None) -> None:
-    assert mean_duration_ms(ServerRates(STATUS, {"accesses": accesses, "duration_ms": duration})) == each
 
 
 @pytest.mark.parametrize(

@@ -174,5 +174,5 @@ def test_evidence_is_printed_with_its_relation_to_the_threshold() -> None:
     full = Finding("apache-workers", "web1", 0.0, 5.0, 1.0, evidence, Message("Advice."))
     text = " ".join(report(TuneResult.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).split())
     assert "slots in use 100 % > 95 Linuxfabrik: 95 % of the slots" in text
-    assert "busy workers 8 slots = 8 scoreboard" in text
+    assert "busy workers 8 slots >= 8 scoreboard" in text
     assert " 0 conn < 511 ss" in text
