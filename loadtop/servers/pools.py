@@ -109,7 +109,7 @@ class Pools(Struct, frozen=True):
             evidence=(
                 Row(f"{self.name}.full_pct", pool.full, FULL_PCT, "%", "every worker of the pool is busy"),
                 Row(f"{self.name}.active", active, most, "workers", f"{self.title}: workers x threads"),
-                Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: warns above 0"),
+                Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik plugins: warn above 0"),
                 Row(f"{self.name}.callers", asking, most, "requests", "loadtop: more than the pool serves"),
             ),
             advice=lambda: self._advice(measured, host, pool, asking),

@@ -155,6 +155,7 @@ def test_nothing_that_gets_into_it_reaches_the_network(page: str, tmp_path: Path
 
 def test_it_prints(page: str, tmp_path: Path) -> None:
     paper = tmp_path / "page.pdf"
-    assert paper.exists(), browse(page, tmp_path, f"--print-to-pdf={paper}").stderr
+    done = browse(page, tmp_path, f"--print-to-pdf={paper}")
+    assert paper.exists(), done.stderr
     assert paper.read_bytes().startswith(b"%PDF-")
     assert paper.stat().st_size > 20_000

@@ -51,7 +51,7 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         evidence=(
             Row("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
             Row("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
-            Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik: warns above 0"),
+            Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik plugins: warn above 0"),
             Row("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
             Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: more than the pool serves"),
         ),
