@@ -3,7 +3,7 @@
 # options; a file or a directory among them is tested as pytest would, on this machine as it is, by the group `fast`.
 #   fast        tests/unit, tests/tui, with few made-up examples
 #   properties  those of them that make up examples, with the full number
-#   servers     tests/integration, side by side
+#   servers     tests/integration, side by side, with few made-up examples
 #   covered     those of them that reach the most code in the least time, for coverage
 #   locust      those of them that need Locust
 #   engines     tests/engines, a few at a time: they need JMeter, and are in no run of all groups
@@ -63,8 +63,8 @@ result=0
 for group in "${groups[@]}"; do
     case $group in
         fast) run "$cores" --hypothesis-profile=few tests/unit tests/tui "$@" ;;
-        properties) run "$cores" -m hypothesis tests/unit tests/tui "$@" ;;
-        servers) run "$together" -m "not (locust or quiet or alone)" tests/integration "$@" ;;
+        properties) run "$cores" -m hypothesis tests/unit tests/tui tests/integration/test_statistics.py "$@" ;;
+        servers) run "$together" --hypothesis-profile=few -m "not (locust or quiet or alone)" tests/integration "$@" ;;
         covered) run "$together" -m "not (locust or quiet or alone)" "${covered[@]/#/tests/integration/test_}" "$@" ;;
         locust) run "$some" -m locust $(marked locust) "$@" ;;
         engines) run "$few" -m engines tests/engines "$@" ;;
