@@ -59,7 +59,7 @@ TITLES: dict[str, Translatable] = {
     Part.WORKER_QUEUE: "worker queue",
     Part.CPU: "on CPU",
     Part.CPU_WAIT: "waiting for CPU",
-    Part.STOLEN: "stolen",
+    Part.STOLEN: "waiting for stolen CPU",
     Part.MEMORY: "memory stall",
     Part.DISK: "disk",
     Part.LOCK: "lock",
@@ -70,7 +70,7 @@ TITLES: dict[str, Translatable] = {
 
 def in_order(part: str, title: str, name: str) -> tuple[str, str]:
     """Return title and name of a part as they are read: ``apache on CPU``, ``accept queue :80``, ``disk sda``."""
-    if part in (Part.CPU, Part.CPU_WAIT):
+    if part in (Part.CPU, Part.CPU_WAIT, Part.STOLEN):
         return name, title
     return title, f":{name}" if part == Part.ACCEPT_QUEUE and name else name
 

@@ -66,12 +66,13 @@ def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
     either side), and the source of the threshold."""
     titles = [plain(evidence_title(item.metric)) for item in evidence]
     cells, units = (max(map(width, texts), default=0) for texts in (titles, [item.unit for item in evidence]))
-    return [
+    found = [
         f"  {pad(title, cells)} {value:>7} {item.unit:<{units}} {_relation(item, value, threshold)} {threshold:<6} "
         f"{item.source}"
         for title, item in zip(titles, evidence, strict=True)
         for value, threshold in [(figure(item.value), figure(item.threshold))]
     ]
+    return [tr("  (measured, threshold, and where the threshold comes from)"), *found] if found else []
 
 
 def _relation(item: Evidence, value: str, threshold: str) -> str:

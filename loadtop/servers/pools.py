@@ -109,8 +109,8 @@ class Pools(Struct, frozen=True):
             evidence=(
                 Row(f"{self.name}.full_pct", pool.full, FULL_PCT, "%", "every worker of the pool is busy"),
                 Row(f"{self.name}.active", active, most, "workers", f"{self.title}: workers x threads"),
-                Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik plugins: warn above 0"),
-                Row(f"{self.name}.callers", asking, most, "requests", "loadtop: more than the pool serves"),
+                Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik monitoring plugins: above 0"),
+                Row(f"{self.name}.callers", asking, most, "requests", "loadtop: more requests than workers"),
             ),
             advice=lambda: self._advice(measured, host, pool, asking),
             confidence=agreement(bool(queue) or None, crowded),
@@ -122,7 +122,9 @@ class Pools(Struct, frozen=True):
         queue = plural(waiting, "{n} request is waiting.", "{n} requests are waiting.") if waiting else None
         if pool.started is not None and pool.started < most:
             slow = Message(
-                "Raise --cheaper: only {started} of {workers} workers run, and the pool grows too slowly.",
+                "Raise --cheaper of {program}, the least number of workers: only {started} of {workers} workers run, "
+                "and the pool grows too slowly.",
+                program=self.title,
                 started=pool.started // threads,
                 workers=workers,
             )

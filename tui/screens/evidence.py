@@ -37,7 +37,10 @@ class EvidenceScreen(PageScreen):
             known = (finding.bottleneck, finding.host) in symptoms
             standing = tr("a symptom") if known else tr("also a limit")
             lines += [(), *self._finding(finding, view, cells, standing, advised=not known)]
-        legend = tr("Graphs: the newest value is at the right; the dotted line is the threshold.")
+        legend = tr(
+            "Below each value are its threshold and where the threshold comes from. In the graphs, the newest value is "
+            "at the right, and the dotted line is the threshold."
+        )
         return [*lines, (), *hanging((), legend, cells, Role.DIM)]
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:

@@ -47,7 +47,7 @@ _WORDS: tuple[tuple[tuple[str, ...], Message], ...] = (
     ),
     (
         ("/proc/[0-9]{1,10}/ns/[a-z_]{1,20}.{0,40}No such file",),
-        Message("the target process has ended: find its new pid"),
+        Message("the process that the command enters has ended: find its new pid"),
     ),
     *(((pattern,), reason) for pattern, reason in SCRIPT_FAILURES),
     (

@@ -33,7 +33,7 @@ DEFAULT_THREADS = 25  # ThreadsPerChild where the server does not tell it: Apach
 
 SLOTS: Translatable = "worker slots"
 
-FULL_SOURCE = "Linuxfabrik plugins: 95 % of the slots"
+FULL_SOURCE = "Linuxfabrik monitoring plugins: 95 % of the slots"
 FULL_CLEAR_PCT = 85.0  # percent of the slots taken below which it is cleared
 QUEUE = 0  # connections in the accept queue of the server's port: any that stays there waits for a worker
 

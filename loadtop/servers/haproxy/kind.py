@@ -82,7 +82,7 @@ def _fronted(front: HaproxyProxy) -> Assessment:
         over=share >= FULL_PCT,
         held=share >= FRONTEND_CLEAR_PCT,
         evidence=(
-            Row("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik plugins: 95 % of maxconn"),
+            Row("haproxy.full_pct", share, FULL_PCT, "%", "Linuxfabrik monitoring plugins: 95 % of maxconn"),
             Row("haproxy.sessions", front.sessions, most, "sessions", "HAProxy: maxconn"),
         ),
         advice=Message(

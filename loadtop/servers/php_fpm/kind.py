@@ -49,11 +49,13 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=full and waits and (most is None or backs_up(measured, most)),
         held=waits if taken is None else taken >= CLEAR_PCT and (queue is None or waits or wanted >= CLEAR_PCT),
         evidence=(
-            Row("fpm.full_pct", taken, FULL_PCT, "%", "every child of the pool is busy"),
+            Row("fpm.full_pct", taken, FULL_PCT, "%", "php-fpm: every child is busy"),
             Row("fpm.active", pool.active if most else None, most or 0, "children", "php-fpm: pm.max_children"),
-            Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik plugins: warn above 0"),
+            Row("fpm.listen_queue", queue, QUEUE, "conn", "Linuxfabrik monitoring plugins: above 0"),
             Row("fpm.silent_s", pool.silent_s, 0, "s", "the status page needs a child too"),
-            Row("fpm.callers", callers if most else None, most or 0, "requests", "loadtop: more than the pool serves"),
+            Row(
+                "fpm.callers", callers if most else None, most or 0, "requests", "loadtop: more requests than children"
+            ),
         ),
         advice=lambda: _advice(measured, host, pool),
         confidence=agreement(bool(queue) or None, bool(fullest.per_second["max_children_reached"]) or None, crowded),

@@ -167,12 +167,12 @@ def test_a_knee_that_was_not_reached_gives_no_setting() -> None:
 
 def test_evidence_is_printed_with_its_relation_to_the_threshold() -> None:
     evidence = (
-        Evidence("apache.full_pct", "web1", 100.0, 95.0, "%", "Linuxfabrik plugins: 95 % of the slots"),
+        Evidence("apache.full_pct", "web1", 100.0, 95.0, "%", "Linuxfabrik monitoring plugins: 95 % of the slots"),
         Evidence("apache.busy", "web1", 8.0, 8.0, "slots", "scoreboard"),
         Evidence("tcp.accept_queue", "web1", 0.0, 511.0, "conn", "ss"),
     )
     full = Finding("apache-workers", "web1", 0.0, 5.0, 1.0, evidence, Message("Advice."))
     text = " ".join(report(TuneResult.of([a_result(n, 80.0, verdict=full) for n in (8, 16)])).split())
-    assert "slots in use 100 % > 95 Linuxfabrik plugins: 95 % of the slots" in text
+    assert "slots in use 100 % > 95 Linuxfabrik monitoring plugins: 95 % of the slots" in text
     assert "busy workers 8 slots >= 8 scoreboard" in text
     assert " 0 conn < 511 ss" in text
