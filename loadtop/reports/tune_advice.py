@@ -118,8 +118,7 @@ def _law(knee: Knee) -> str:
     if usl is None:
         return tr("Universal Scalability Law: not fitted (needs at least four steps without failures or swapping).")
     figures = tr(
-        " (gamma: {gamma} requests/s for one connection; contention alpha: {alpha}; coordination beta: {beta}; "
-        "R2: {r2})",
+        " (its coefficients: gamma {gamma}, alpha {alpha}, beta {beta}; R2 of the fit {r2})",
         gamma=f"{usl.gamma:.4g}",
         alpha=f"{usl.alpha:.3g}",
         beta=f"{usl.beta:.3g}",

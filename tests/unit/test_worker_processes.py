@@ -57,8 +57,7 @@ def test_workers_and_the_queue(active: int, waiting: int | None, flying: int, ov
         (
             replace(POOL, active=4, cheap=16),
             41,
-            "Raise --cheaper of uWSGI, the least number of workers: only 2 of 10 workers run, and the pool grows "
-            "too slowly. ",
+            "Raise --cheaper of uWSGI, the least number of workers: only 2 of 10 workers run, and the pool",
         ),
     ],
 )
