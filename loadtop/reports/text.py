@@ -67,7 +67,7 @@ def evidence_lines(evidence: Sequence[Evidence]) -> list[str]:
     titles = [plain(evidence_title(item.metric)) for item in evidence]
     cells, units = (max(map(width, texts), default=0) for texts in (titles, [item.unit for item in evidence]))
     found = [
-        f"  {pad(title, cells)} {value:>7} {item.unit:<{units}} {_relation(item, value, threshold)} {threshold:<6} "
+        f"  {pad(title, cells)} {value:>7} {item.unit:<{units}} {_relation(item, value, threshold):<2} {threshold:<6} "
         f"{item.source}"
         for title, item in zip(titles, evidence, strict=True)
         for value, threshold in [(figure(item.value), figure(item.threshold))]

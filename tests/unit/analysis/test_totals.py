@@ -290,8 +290,8 @@ def test_evidence_shows_its_relation_to_the_threshold(run: Run) -> None:
     full: dict[str, Any] = {**FULL, "cpu_stall": 3.0}
     run.go(6, **full, processes={"apache2": 50.0})
     text = run.report()
-    assert re.search(r"^  CPU busy  .* > 90 ", text, re.MULTILINE)
-    assert re.search(r"^  CPU stall .* < 10 ", text, re.MULTILINE)
+    assert re.search(r"^  CPU busy  .* > +90 ", text, re.MULTILINE)
+    assert re.search(r"^  CPU stall .* < +10 ", text, re.MULTILINE)
 
 
 def test_names_of_processes_and_servers_are_made_safe_in_the_report(run: Run) -> None:
