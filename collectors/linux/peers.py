@@ -82,7 +82,7 @@ def parse(text: str) -> Clocks:
     """Raises :class:`ParseError`."""
     first, *rows = [line.split() for line in islice(complete_lines(text), 5 * MOST_PEERS)] or [[]]
     if len(first) != 2 or first[0] != "readings":
-        raise ParseError("connection activity: the number of readings is missing")
+        raise ParseError("open connections of the server: the line that says how often they were read is missing")
     accepted = defaultdict[Endpoint, set[int]](set)
     asked: list[Asked] = []
     for words in rows:
@@ -91,9 +91,9 @@ def parse(text: str) -> Clocks:
         elif len(words) == 7 and words[0] in (">", "|"):
             user = count(words[2], "user of a socket", _MOST_USER)
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
-            asked.append(Asked(place, user, *(count(each, "connection activity") for each in words[3:])))
+            asked.append(Asked(place, user, *(count(each, "open connections of the server") for each in words[3:])))
         else:
-            raise ParseError(f"connection activity: unexpected line {excerpt(' '.join(words))}")
+            raise ParseError(f"open connections of the server: unexpected line {excerpt(' '.join(words))}")
     users = {place: frozenset(found) for place, found in accepted.items()}
     return Clocks(count(first[1], "readings"), users, tuple(asked))
 
@@ -103,13 +103,13 @@ def _place(text: str) -> Endpoint:
     try:
         shown = str(ipaddress.ip_address(address.strip("[]")))
     except ValueError:
-        raise ParseError(f"connection activity: not an address: {excerpt(text)}") from None
+        raise ParseError(f"open connections of the server: not an address: {excerpt(text)}") from None
     return Endpoint(shown, count(port, "port of a peer", MOST_PORT))
 
 
 def _path(text: str) -> Endpoint:
     if not is_plain(text) or len(text) > MOST_PATH:
-        raise ParseError(f"connection activity: not a path: {excerpt(text)}")
+        raise ParseError(f"open connections of the server: not a path: {excerpt(text)}")
     return Endpoint(text, PORT)
 
 

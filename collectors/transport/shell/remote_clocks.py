@@ -53,7 +53,7 @@ def parse(text: str) -> tuple[int, list[Connection], set[tuple[PackedAddress, in
     :class:`ParseError`."""
     first, *rows = [line.split() for line in complete_lines(text.lstrip("\n"))] or [[]]
     if len(first) != 2 or first[0] != "connections":
-        raise ParseError(f"connection activity: unexpected line {excerpt(' '.join(first))}")
+        raise ParseError(f"open connections of the server: unexpected line {excerpt(' '.join(first))}")
     found: list[Connection] = []
     accepted: set[tuple[PackedAddress, int]] = set()
     for words in rows:
@@ -63,12 +63,12 @@ def parse(text: str) -> tuple[int, list[Connection], set[tuple[PackedAddress, in
             user, *clocks = _counts(words[3:])
             found.append(Connection(*_place(words[1]), *_place(words[2]), user, *clocks))
         else:
-            raise ParseError(f"connection activity: unexpected line {excerpt(' '.join(words))}")
+            raise ParseError(f"open connections of the server: unexpected line {excerpt(' '.join(words))}")
     return count(first[1], "connections"), found, accepted
 
 
 def _counts(words: Iterable[str]) -> list[int]:
-    return [count(word, "connection activity", _MOST_USER) for word in words]
+    return [count(word, "open connections of the server", _MOST_USER) for word in words]
 
 
 def _place(text: str) -> PackedAddress:
@@ -77,6 +77,6 @@ def _place(text: str) -> PackedAddress:
     try:
         address = ipaddress.ip_address(host.replace("[", "").replace("]", "").partition("%")[0])
     except ValueError:
-        raise ParseError(f"connection activity: not an address: {excerpt(text)}") from None
+        raise ParseError(f"open connections of the server: not an address: {excerpt(text)}") from None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).packed, count(port, "port of a connection", MOST_PORT)
