@@ -136,10 +136,10 @@ class Panel(Lines):
 
     def _with_tabs(self, title: Line, room: int) -> Line:
         """The title, and the names of the panels behind this one, as far as there is room for them."""
-        self._tabs_at, wall = [], self.glyphs.junctions[5]  # up and down
+        self._tabs_at = []
         for name, label in ((name, tr(label)) for name, label in self.tabs):
             if name != self.KEY and length(title) + width(label) + 4 <= room:
                 first = 3 + length(title) + 2
                 self._tabs_at.append((name, first, first + width(label)))
-                title = (*title, Span(f" {wall}", Role.FRAME), Span(label, Role.TAB))
+                title = (*title, Span(" /", Role.FRAME), Span(label, Role.TAB))
         return title
