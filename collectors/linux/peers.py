@@ -82,7 +82,9 @@ def parse(text: str) -> Clocks:
     """Raises :class:`ParseError`."""
     first, *rows = [line.split() for line in islice(complete_lines(text), 5 * MOST_PEERS)] or [[]]
     if len(first) != 2 or first[0] != "readings":
-        raise ParseError("open connections of the server: the line that says how often they were read is missing")
+        raise ParseError(
+            "open connections of the server: the data from the host is incomplete (the number of readings is missing)"
+        )
     accepted = defaultdict[Endpoint, set[int]](set)
     asked: list[Asked] = []
     for words in rows:

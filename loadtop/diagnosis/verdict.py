@@ -130,7 +130,9 @@ def ranked(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
 
     def add(verdict: Verdict, *explained: Verdict) -> None:
         if verdict in explained:
-            raise ValueError(f"verdicts that explain each other: {', '.join(each.name for each in explained)}")
+            raise ValueError(
+                f"verdicts that are causes of each other, in a circle: {', '.join(each.name for each in explained)}"
+            )
         if verdict not in found:
             for cause in verdicts:
                 if explains(cause, verdict):

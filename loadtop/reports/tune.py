@@ -92,7 +92,7 @@ def curve(tuned: TuneResult) -> list[str]:
 def _limit(tuned: TuneResult) -> list[str]:
     limit = tuned.limit
     if limit is None:
-        return [tr("No limit is known: nothing was measured beyond the knee.")]
+        return [tr("It is unknown what limits throughput: nothing was measured beyond the knee.")]
     if limit.bottleneck == NONE:
         if tuned.knee is not None and not tuned.knee.bounded:
             text = "No limit was reached up to {c} connections. Raise -c to search further."
@@ -112,7 +112,7 @@ def _setting_lines(found: Advice) -> list[str]:
     if not found.configuration:
         return wrapped(found.setting, "")
     lines = [found.setting]
-    lines += wrapped(tr("The most that each of these allows:"), "  ")
+    lines += wrapped(tr("Highest number of workers that each of these allows:"), "  ")
     cells = max(width(name) for name, _, _ in found.bounds)
     for name, workers, reason in found.bounds:
         lines += wrapped(f"{pad(name, cells)}{workers:>7}  {reason}", "  ")

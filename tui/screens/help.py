@@ -23,7 +23,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("8 connections", "the load: each connection sends again after its response (closed model)"),
     ("50 requests/s", "the load: sent at this rate, however slow the responses (open model)"),
     ("read in 20 ms", "time that reading the host's figures took"),
-    ("connections ", "of nginx's limit; a request that it passes on takes two"),
+    ("connections ", "of nginx's connection limit; a proxied request uses two connections"),
     ("in flight", "sent, without a complete response yet"),
     ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
     ("failed", "no response, an invalid one, or one that is longer or shorter than the first response"),

@@ -131,7 +131,8 @@ def samplers(plan: Plan) -> list[int]:
     times = [int(ratio * common) for ratio in ratios]
     if not least or sum(times) > MAX_SAMPLERS:
         raise PlanError(
-            "these weights need more than {most} requests in the JMeter plan: use small whole numbers",
+            "the JMeter plan lists each URL as often as its weight says, and these weights need more than {most} "
+            "entries: use small whole numbers",
             most=MAX_SAMPLERS,
         )
     return [index for index, number in enumerate(times) for _ in range(number)]
