@@ -230,7 +230,7 @@ async def slow_nginx(nginx: NginxFactory, opened: contextlib.AsyncExitStack, con
 async def test_connections_that_run_out_are_the_verdict(nginx: NginxFactory) -> None:
     async with contextlib.AsyncExitStack() as opened:
         server = await slow_nginx(nginx, opened, 16)
-        found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "4", "--interval", "0.5", server.slow_url)
+        found = await asyncio.to_thread(loaded, "-c", "40", "-r", "-t", "8", "--interval", "0.5", server.slow_url)
         dropped = server.dropped()
     assert dropped > 0
     assert found["timeline"][-1]["bottleneck"] == "nginx-connections", found["timeline"]  # a busy machine was CPU first
