@@ -61,7 +61,9 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
         top = ceiling(max((value for values in resampled for value in values if value is not None), default=1.0))
         for number, values in enumerate(resampled):
             name_of = Span(f"{letter(number)} {tr(title)}", Role.TITLE)
-            drawn.append(line(name_of, Span(tr("  up to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM)))
+            drawn.append(
+                line(name_of, Span(tr("  graph: 0 to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM))
+            )
             drawn += graph(values, cells, _ROWS, top, appearance.glyphs)
     for run in runs:
         verdicts = names_in(_verdicts(run), cells, per_cell, NONE)

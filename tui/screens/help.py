@@ -24,6 +24,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("50 requests/s", "the load: sent at this rate, however slow the responses (open model)"),
     ("read in 20 ms", "time that reading the host's figures took"),
     ("connections ", "of nginx's connection limit; a proxied request uses two connections"),
+    ("| disk", "panels in the same place; up, down or a click shows them"),
     ("in flight", "sent, without a complete response yet"),
     ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
     ("failed", "no response, an invalid one, or one that is longer or shorter than the first response"),

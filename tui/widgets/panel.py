@@ -141,5 +141,5 @@ class Panel(Lines):
             if name != self.KEY and length(title) + width(label) + 4 <= room:
                 first = 3 + length(title) + 2
                 self._tabs_at.append((name, first, first + width(label)))
-                title = (*title, Span(" /", Role.FRAME), Span(label, Role.TAB))
+                title = (*title, Span(" |", Role.FRAME), Span(label, Role.TAB))
         return title
