@@ -59,7 +59,7 @@ TITLES: dict[str, Translatable] = {
     Part.WORKER_QUEUE: "worker queue",
     Part.CPU: "on CPU",
     Part.CPU_WAIT: "waiting for CPU",
-    Part.STOLEN: "waiting for stolen CPU",
+    Part.STOLEN: "CPU stolen",
     Part.MEMORY: "memory stall",
     Part.DISK: "disk",
     Part.LOCK: "lock",

@@ -164,7 +164,7 @@ class BreakdownPanel(Panel):
 def part_in_words(part: PartOfTime) -> str:
     """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``apache on CPU``."""
     if part.part is None:
-        return tr("unexplained" if part.ms >= 0 else "counted twice (parts overlap)")
+        return tr("unexplained" if part.ms >= 0 else "parts overlap")
     title, name = tr(TITLES[part.part]), part.name or ""
     if part.part is Part.DEPENDENCY:
         title = part.kind or title
