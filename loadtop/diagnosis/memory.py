@@ -201,7 +201,7 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
 
 def _more_memory(host: HostView) -> Message:
     """What else helps: the machine may have much memory, and only the server's control group little."""
-    sample = None if host.sample is None else host.sample
+    sample = host.sample
     limit = None if sample is None or sample.cgroup is None else sample.cgroup.memory_limit_kb
     total = None if sample is None or sample.memory is None else sample.memory.total_kb
     if limit is None or (total is not None and limit >= total):
