@@ -55,7 +55,7 @@ def busy_means(steps: Iterable[StepResult]) -> str:
     """Whose workers the column ``busy`` counts; empty where it is of none."""
     counted = next((pool.kind for result in steps for pool in result.pools if not pool.name), None)
     kinds = (kind for kind in KINDS if kind.name == counted)
-    return "".join(tr("busy: workers of {server} that serve a request", server=kind.title) for kind in kinds)
+    return "".join(tr("busy: {server} workers in use", server=kind.title) for kind in kinds)
 
 
 def row(result: StepResult) -> str:

@@ -117,18 +117,11 @@ def _law(knee: Knee) -> str:
     usl = knee.usl
     if usl is None:
         return tr("Universal Scalability Law: not fitted (needs at least four steps without failures or swapping).")
-    figures = tr(
-        " (its coefficients: gamma {gamma}, alpha {alpha}, beta {beta}; R2 of the fit {r2})",
-        gamma=f"{usl.gamma:.4g}",
-        alpha=f"{usl.alpha:.3g}",
-        beta=f"{usl.beta:.3g}",
-        r2=f"{usl.r2:.2f}",
-    )
     text = "The Universal Scalability Law (Gunther 2007), fitted to the steps, predicts that throughput only levels off"
     if usl.peak is not None:
         text = "The Universal Scalability Law (Gunther 2007), fitted to the steps, predicts the peak at {c} connections"
     beyond = "" if usl.peak is None or knee.peak_is_measured else tr(", beyond the measured {most}", most=knee.highest)
-    return tr(text, c=f"{usl.peak or 0:.0f}") + beyond + figures + tr(".")
+    return tr(text, c=f"{usl.peak or 0:.0f}") + beyond + tr(" (R2 of the fit: {r2})", r2=f"{usl.r2:.2f}") + tr(".")
 
 
 def _setting(sizing: Sizing) -> str:

@@ -63,7 +63,7 @@ def of_verdict(view: View, glyphs: Glyphs) -> Iterator[Fact]:
     finding = None if view.snapshot is None else view.snapshot.diagnosis.verdict
     title, role = headline(view, finding)
     if finding is not None and finding.dependency is not None:
-        yield Fact(f"({re.escape(finding.dependency.address)}) ")
+        yield Fact(f"({re.escape(finding.dependency.address)})[ :]")
     sign = {Role.GOOD_BADGE: glyphs.fine, Role.BAD_BADGE: glyphs.limit}.get(role, glyphs.unsure)
     yield Fact(f"({re.escape(f'{sign} {title}')}) ", role)
     if finding is not None and title == tr(verdict_named(finding.bottleneck).title).upper():
@@ -75,7 +75,8 @@ def of_verdict(view: View, glyphs: Glyphs) -> Iterator[Fact]:
         for item in [*telling, *finding.evidence][:1]:
             yield fact("", quantity(item.value, item.unit), role=Role.VALUE if telling else Role.DIM)
         if finding.bottleneck != NONE and finding.host:
-            yield Fact(f"({finding.host})")
+            cut = "" if finding.subject is None else rf"|─ .*{re.escape(glyphs.ellipsis)}.* ─"
+            yield Fact(f"({finding.host}{cut})")
 
 
 def headline(view: View, finding: Finding | None) -> tuple[str, Role]:

@@ -99,6 +99,8 @@ def test_the_screen_is_whole(
 @example("databases", (168, 29), "", False, "en", "no colours")
 @example("ab", (60, 35), "breakdown", False, "en", "ascii")
 @example("swap", (79, 24), "", False, "ja", "unicode")
+@example("nginx", (60, 20), "", False, "en", "ascii")
+@example("apache-workers", (60, 28), "", False, "en", "unicode")
 @example("workers", (109, 22), "", False, "en", "no colours")
 @example("long-names", (108, 24), "devices", False, "en", "unicode")
 @example("headroom", (115, 30), "", False, "en", "unicode")

@@ -156,7 +156,7 @@ def length(spans: Iterable[Span]) -> int:
 
 
 def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
-    """The spans in exactly ``cells`` cells: padded with blanks, or cut with an ellipsis.
+    """The spans in exactly ``cells`` cells: padded with blanks, or cut with an ellipsis. Last blanks do not count.
 
     Everything that is drawn comes through here, so this is where the last unsafe character is replaced.
     """
@@ -167,8 +167,8 @@ def fit(spans: Sequence[Span], cells: int, ellipsis: str = "…") -> Line:
             span = Span(safe(span.text), span.role)  # noqa: PLW2901 (the same span, safe to show)
         size = width(span.text)
         if size > room or (size == room and any(rest.text for rest in spans[index + 1 :])):
-            following = size == room
-            text = clip(span.text + ("  " if following else ""), room, ellipsis)
+            more = any(rest.text.strip() for rest in spans[index + 1 :])
+            text = clip(f"{span.text}  " if more else span.text.rstrip(), room, ellipsis)
             found.append(Span(text, span.role))
             room -= width(text)
             break

@@ -69,7 +69,7 @@ class LoadPanel(Panel):
         room = cells - LEFT
         top = self.top(view.history.p99, room, 10.0)
         curve = graph(view.history.p99, room, rows - 1, top, self.glyphs)
-        head = self.caption(tr("p99 per interval, 0 to {top} ms", top=milliseconds(top)), cells)
+        head = self.caption(tr("p99 graph: 0 to {top} ms", top=milliseconds(top)), cells)
         return [head, *beside(figures, curve, LEFT, rows - 1)]
 
     def _top(self, view: View, cells: int) -> float:

@@ -119,7 +119,7 @@ class VerdictPanel(Panel):
             below.append(line(Span(tr("next limit: "), Role.DIM), _following(forecast)))
         if stale := _stale(view):
             below.append(line(Span(stale, Role.WARN)))
-        parts = [] if BreakdownPanel.KEY in self.shown or rows < ROOMY else flow(_parts(view), (Span("  "),), cells, 1)
+        parts = [] if BreakdownPanel.KEY in self.shown or rows < ROOMY else _parts(view, cells)
         free = rows - 1 - len(below) - len(parts)
         advice = wrap(message_text(verdict.advice), cells, max(1, free), self.glyphs.ellipsis)
         if verdict.symptoms and len(advice) < free:
@@ -146,8 +146,11 @@ class VerdictPanel(Panel):
             Span(quantity(item.value, item.unit).rjust(VALUE), Role.VALUE if telling else Role.DIM),
             Span(" "),
         )
-        bar = meter(item.value, item.threshold, item.unit, cells - named_in - VALUE - LIMIT - 1, role, self.glyphs)
-        return (*head, *bar, Span(pad(f" {threshold_of(item)}", LIMIT), Role.DIM))
+        limit = Span(pad(f" {threshold_of(item)}", LIMIT), Role.DIM)
+        room = cells - length((*head, limit))
+        if room < 0:
+            return head[:2]
+        return (*head, *meter(item.value, item.threshold, item.unit, room, role, self.glyphs), limit)
 
     def _flow(self, verdict: Finding, view: View, cells: int, rows: int) -> list[Line]:
         """The evidence in running lines, values beyond their threshold first."""
@@ -187,7 +190,7 @@ def _following(forecast: Forecast) -> str:
     return tr("{name}{where} at {rps} req/s ({low} to {high})", name=name, where=where, rps=rps, low=low, high=high)
 
 
-def _parts(view: View) -> list[Line]:
+def _parts(view: View, cells: int) -> list[Line]:
     """Where the time of requests went lately, the largest part first; nothing where that is not known."""
     now = view.history.request_time.now()
     if now is None or now.mean_ms <= 0:
@@ -197,12 +200,12 @@ def _parts(view: View) -> list[Line]:
         Span("b ", Role.KEY),
         Span(tr("mean response time: "), Role.DIM),
         Span(quantity(now.mean_ms, "ms"), Role.VALUE),
-        tr(", of which"),
     )
     shares = (
         line(f"{part_in_words(part)} ", Span(f"{100 * part.ms / now.mean_ms:.0f} %", Role.VALUE)) for part in told
     )
-    return [head, *shares]
+    (with_parts,) = flow((line(*head, tr(", of which")), *shares), (Span("  "),), cells, 1)
+    return [fitting(cells, with_parts, head)]
 
 
 def _over(view: View) -> bool:

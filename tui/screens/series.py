@@ -135,7 +135,7 @@ class TuneScreen(PageScreen):
             lines += table(results, running, find_knee(results), cells, self.glyphs)
             if cells >= NARROW_CELLS:
                 legend = filter(None, (tr("c: connections"), tr("s: seconds measured"), busy_means(results)))
-                lines.append(line("  ", Span("; ".join(legend), Role.DIM)))
+                lines += hanging(line("  "), "; ".join(legend), cells, Role.DIM)
         if over and results and self._why is not None:
             said = conclusion(TuneResult.of(results, self._why()))
             lines.append(())

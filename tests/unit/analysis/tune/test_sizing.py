@@ -68,7 +68,7 @@ def test_a_full_pool_is_raised(idle: float, binding: str, value: int, cpu: int) 
     assert bounds["cpu"] == cpu
     assert found.memory is not None
     assert bounds["memory"] == int(0.9 * found.memory.room_kb / found.memory.worker_kb)
-    told = ("tune again to confirm", "busy: workers of Apache that", "Advice.")
+    told = ("tune again to confirm", "busy: Apache workers in use", "Advice.")
     assert [words in report(TuneResult.of(results)) for words in told] == [True, True, False]
 
 
