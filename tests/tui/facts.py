@@ -74,9 +74,8 @@ def of_verdict(view: View, glyphs: Glyphs) -> Iterator[Fact]:
         ]
         for item in [*telling, *finding.evidence][:1]:
             yield fact("", quantity(item.value, item.unit), role=Role.VALUE if telling else Role.DIM)
-        if finding.bottleneck != NONE and finding.host:
-            cut = "" if finding.subject is None else rf"|─ .*{re.escape(glyphs.ellipsis)}.* ─"
-            yield Fact(f"({finding.host}{cut})")
+        if finding.bottleneck != NONE and finding.host and finding.subject is None:
+            yield Fact(f"({finding.host})")
 
 
 def headline(view: View, finding: Finding | None) -> tuple[str, Role]:
@@ -108,7 +107,7 @@ def of_breakdown(view: View, glyphs: Glyphs) -> Iterator[Fact]:
     first = now.parts[0]
     sign = glyphs.unknown if first.part is None else glyphs.patterns[first.hue]
     yield Fact(rf"({re.escape(sign)}+)", ROLES[-1 if first.part is None else first.hue])
-    yield Fact(rf"{re.escape(part_in_words(first)[:6])}.*?({100 * first.ms / now.mean_ms:.0f} %)", Role.VALUE)
+    yield Fact(rf"{re.escape(part_in_words(first)[:4])}.*?({100 * first.ms / now.mean_ms:.0f} %)", Role.VALUE)
 
 
 def of_load(view: View, _: Glyphs) -> Iterator[Fact]:

@@ -15,7 +15,7 @@ from tui.state.view import Curve
 class RedisPanel(ServicePanel[RedisStatus]):
     KIND = REDIS
     KEY = REDIS.name
-    CURVES = (Curve("redis.cpu_pct", REDIS.read("redis.cpu_pct"), "CPU of its thread, 0 to {top} %", 100.0),)
+    CURVES = (Curve("redis.cpu_pct", REDIS.read("redis.cpu_pct"), "thread's CPU, 0 to {top} %", 100.0),)
     RATE: ClassVar[Translatable] = "commands"
 
     @staticmethod
