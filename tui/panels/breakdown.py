@@ -29,7 +29,7 @@ LEAST_COURSE = 4  # rows of a course below the table, with its caption
 class BreakdownPanel(Panel):
     KEY = "breakdown"
     TITLE: Translatable = "mean response time"
-    TAB: Translatable = "breakdown"
+    TAB: Translatable = "resp time"
 
     def wanted(self, view: View) -> bool:
         """Where it is or may become known, so that the other panels keep their places."""
@@ -164,7 +164,7 @@ class BreakdownPanel(Panel):
 def part_in_words(part: PartOfTime) -> str:
     """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``apache on CPU``."""
     if part.part is None:
-        return tr("unexplained" if part.ms >= 0 else "parts overlap")
+        return tr("unexplained" if part.ms >= 0 else "measured twice")
     title, name = tr(TITLES[part.part]), part.name or ""
     if part.part is Part.DEPENDENCY:
         title = part.kind or title

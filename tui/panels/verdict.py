@@ -126,7 +126,7 @@ class VerdictPanel(Panel):
             names = "  ".join(
                 finding_titled(each, each.host if each.host != verdict.host else None) for each in verdict.symptoms
             )
-            below.insert(0, line(Span(tr("symptoms of this limit: "), Role.DIM), names))
+            below.insert(0, line(Span(tr("limits that follow from it: "), Role.DIM), names))
         below[:0] = parts
         room = max(1, rows - len(advice) - len(below))
         if len(verdict.evidence) <= room:

@@ -29,19 +29,19 @@ class EvidenceScreen(PageScreen):
         if view.snapshot is None:
             return [line(tr("Waiting for the first figures."))]
         verdict = view.snapshot.diagnosis.verdict
-        lines = self._finding(verdict, view, cells, tr("verdict"))
+        legend = tr(
+            "Below each value: its threshold (the dotted line) and the source of the threshold. The newest value is at "
+            "the right."
+        )
+        lines = [*hanging((), legend, cells, Role.DIM), (), *self._finding(verdict, view, cells, tr("verdict"))]
         symptoms = {(symptom.bottleneck, symptom.host) for symptom in verdict.symptoms}
         for finding in view.snapshot.diagnosis.findings:
             if (finding.bottleneck, finding.host) == (verdict.bottleneck, verdict.host):
                 continue
             known = (finding.bottleneck, finding.host) in symptoms
-            standing = tr("a symptom") if known else tr("also a limit")
+            standing = tr("follows from the verdict") if known else tr("also a limit")
             lines += [(), *self._finding(finding, view, cells, standing, advised=not known)]
-        legend = tr(
-            "Below each value are its threshold and where the threshold comes from. In the graphs, the newest value is "
-            "at the right, and the dotted line is the threshold."
-        )
-        return [*lines, (), *hanging((), legend, cells, Role.DIM)]
+        return lines
 
     def _finding(self, finding: Finding, view: View, cells: int, standing: str, *, advised: bool = True) -> list[Line]:
         sure = tr("confidence {share} %", share=f"{100 * finding.confidence:.0f}")

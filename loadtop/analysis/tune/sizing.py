@@ -241,5 +241,7 @@ def _by_reach(results: Sequence[StepResult], pool: WorkerPool) -> Bound:
     """No further than load was made: what more would do was not seen."""
     most = max(result.concurrency for result in results)
     page = WORKERS[pool.kind].takes_page
-    text = "{number} connections tested, plus 1 for the status page" if page else "{number} connections tested"
+    text = "no more than {number} connections tested"
+    if page:
+        text = "no more than {number} connections tested, plus 1 for the status page"
     return Bound("tested", most + page, Message(text, number=most))
