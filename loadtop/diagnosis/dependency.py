@@ -169,8 +169,8 @@ class Dependencies:
         return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), SHORTEST_REQUEST)
 
 
-FEWER_ASKED = "loadtop: multiple of the time under less load"
-SHORTEST_REQUEST = "loadtop: multiple of shortest request"
+FEWER_ASKED = "loadtop: several times the wait under less load"
+SHORTEST_REQUEST = "loadtop: several times the fastest request"
 BY_ITSELF = "the database: sessions that one session blocks"
 
 

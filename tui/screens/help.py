@@ -23,7 +23,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("8 connections", "the load: each connection sends again after its response (closed model)"),
     ("50 requests/s", "the load: sent at this rate, however slow the responses (open model)"),
     ("read in 20 ms", "time that reading the host's figures took"),
-    ("connections ", "of nginx's connection limit; a proxied request uses two connections"),
+    ("connections ", "open connections, and how many nginx allows; a proxied request uses two"),
     ("| disk", "panels in the same place; up, down or a click shows them"),
     ("in flight", "sent, without a complete response yet"),
     ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
