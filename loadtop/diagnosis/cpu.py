@@ -23,6 +23,11 @@ sleeps, so that the core is its limit, although others share that with it. Our o
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The web server's processes together use one core, and no other process uses half of one; our own."""
 
+QUEUED_PCT = 100.0
+"""Percent of a core: so long do the web server's processes wait for a CPU, in sum, where they can only use one core.
+Linux would move them to idle ones. Our own.
+"""
+
 SLOW_PCT = 50.0
 """Percent of its highest frequency at which a busy core is said to be slow: heat, a power limit or a setting holds it
 back. Our own."""
@@ -42,7 +47,7 @@ DATABASES = {"memcached", "mongod"}
 
 STEAL_PCT, STEAL_CLEAR_PCT = 10.0, 5.0  # netdata and awesome-prometheus-alerts: 10; netdata clears at 5
 
-SPARE_PCT = 20.0  # percent idle on any core, from which no request waits for what is stolen; our own
+SPARE_PCT = 20.0  # percent idle on a core, or of all, with which no request waits for what others take; our own
 
 PERIODS_PCT, PERIODS_CLEAR_PCT = 25.0, 10.0
 """Percent of the periods in which it was throttled: awesome-prometheus-alerts warns above 25; cleared at 10."""
@@ -191,17 +196,19 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     asked = None if load is None else load.concurrency if load.in_flight is None else load.in_flight
     several = load is not None and (asked is None or asked >= 2)  # believed where an engine tells neither
     # Beside a known web server, a core that something else fills is no limit of the server.
-    bound = _bound_to_a_core(rates, fullest.shares.delivered / 100.0)
+    queued = sum(group.wait or 0.0 for group in rates.of_role(*SERVING)) >= QUEUED_PCT
+    bound = _bound_to_a_core(rates, fullest.shares.delivered / 100.0, queued=queued)
     single = share >= GETS_PCT and wanted >= CORE_PCT and not threaded
     filled = rates.processes is None or share >= PROCESS_PCT or single or bound > 0
     held_up = single and share < CORE_PCT
-    alone = overall < (BUSY_PCT if single else MEAN_PCT) and several and filled
+    most = BUSY_PCT if single else 100.0 - SPARE_PCT if bound and queued else MEAN_PCT
+    alone = overall < most and several and filled
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
         held=(single or core > CORE_CLEAR_PCT) and alone,
         evidence=(
             Row(f"core{fullest.id}.busy_pct", core, CORE_PCT, "%", "PCP percpu/some_util"),
-            Row("cpu.busy_pct", overall, MEAN_PCT, "%", "loadtop, calibrated", below=True),
+            Row("cpu.busy_pct", overall, most, "%", "loadtop, calibrated", below=True),
             Row("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
             *([Row("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
@@ -225,14 +232,15 @@ def _core_advice(process: ProcessRates | None, bound: int) -> Message:
     return Message(template, name=name, pid=pid)
 
 
-def _bound_to_a_core(rates: HostRates, delivered: float) -> int:
+def _bound_to_a_core(rates: HostRates, delivered: float, *, queued: bool) -> int:
     """How many processes of the web server seem to be bound to one core, of which a part is ``delivered``; 0 where
-    someone else may fill it."""
+    someone else may fill it. Those that are ``queued`` for it may share it with others."""
     servers = rates.of_role(*SERVING)
     names = {group.group for group in servers}
     together = sum(group.cpu or 0.0 for group in servers)
     others = (each.cpu or 0.0 for each in rates.processes or () if each.process.group not in names)
-    bound = PROCESS_PCT * delivered <= together <= TOGETHER_PCT and max(others, default=0.0) < BESIDE_PCT
+    least = (GETS_PCT if queued else PROCESS_PCT) * delivered
+    bound = least <= together <= TOGETHER_PCT and max(others, default=0.0) < BESIDE_PCT
     return sum(group.processes for group in servers) if bound else 0
 
 

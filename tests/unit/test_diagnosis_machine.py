@@ -112,15 +112,17 @@ def one_process(threads: int) -> Counted:
     return lambda number: (process(7, "server", state="R", threads=threads, ticks=100 * number),)
 
 
-def eight_beside(stranger: int) -> Settings:
-    """Eight processes of the server that share one core, and another program that takes so much of it."""
+def eight_beside(stranger: int, taken: int = 12, wait_ms: int = 0, other_core: float = 9.0) -> Settings:
+    """Eight processes of the server that share one core, and another program that takes so much of it (percent, as what
+    each process takes)."""
 
     def processes(n: int) -> tuple[model.Process, ...]:
-        servers = [process(7 + i, "apache2", state="R", ticks=12 * n) for i in range(8)]
+        server = process(0, "apache2", state="R", ticks=taken * n)
+        servers = (replace(server, pid=7 + i, wait_ns=1_000_000 * wait_ms * n) for i in range(8))
         return (*servers, process(70, "backup", model.OTHER, "R", ticks=stranger * n))
 
     load = {"in_flight": 20, "concurrency": 20, "connections": 20}
-    return {"changes": {"processes": counted(processes)}, "load": load, "busy": (99.0, 9.0), "board": "W" * 8}
+    return {"changes": {"processes": counted(processes)}, "load": load, "busy": (99.0, other_core), "board": "W" * 8}
 
 
 CORE: Settings = {"busy": (99.0, 10.0)}
@@ -201,6 +203,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
         ["server (pid 7) fills one core"],
     ),
     "many that share a core": (eight_beside(5), "cpu-core", ["Let the 8 web server processes use more cores"]),
+    "many that share a core with others": (eight_beside(30, 7, 126, 58.0), "cpu-core", ["Let the 8 web server"]),
 }  # fmt: skip
 
 CALM: dict[str, Settings] = {
@@ -260,6 +263,8 @@ def test_short_memory_has_its_three_signs(course: Course) -> None:
 
 def test_a_core_used_by_another_program_is_not_a_limit(course: Course) -> None:
     assert named(course.go_on(5, **eight_beside(60))) != "cpu-core"
+    assert named(course.go_on(5, **eight_beside(30, 7, wait_ms=124))) != "cpu-core"
+    assert named(course.go_on(5, **eight_beside(30, 7, 126, other_core=62.0))) != "cpu-core"
 
 
 @pytest.mark.parametrize(
