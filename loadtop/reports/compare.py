@@ -112,7 +112,7 @@ def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
         if abs(b - a) >= least and b != a:
             values = tr("{a} to {b}", a=figure(a), b=figure(b))
             shift = f"{'+' if b > a else '-'}{figure(abs(b - a))} ms"
-            yield f"   {tr('part of the response time')}: {title}, {values} ms ({shift})"
+            yield f"   {tr('changed most in the response time')}: {title}, {values} ms ({shift})"
 
 
 def _place(part: Json, *, one_queue: bool) -> _Place:

@@ -135,8 +135,8 @@ def _setting(sizing: Sizing) -> str:
 def _caution(sizing: Sizing) -> str:
     if sizing.pool_was_full:
         return tr(
-            "The pool was the limit, so the effect of more workers is computed, not measured. Change the setting "
-            "and run tune again to confirm."
+            "The pool was the limit, so loadtop could not measure more workers. Change the setting and run tune again "
+            "to confirm."
         )
     text = tr(sizing.workers.apply)
     fewer = sizing.pool.capacity is not None and sizing.value < sizing.pool.capacity

@@ -69,6 +69,13 @@ def threshold_of(evidence: Evidence) -> str:
     return tr("below {value}" if evidence.below else "threshold {value}", value=value)
 
 
+def compared(evidence: Evidence) -> str:
+    """The threshold, and that a value is below it where that value does not support the finding."""
+    if evidence.below or counts(evidence):
+        return threshold_of(evidence)
+    return tr("below threshold {value}", value=quantity(evidence.threshold, evidence.unit))
+
+
 def counts(evidence: Evidence) -> bool:
     """Whether a value is beyond its threshold and supports the finding."""
     return evidence.value <= evidence.threshold if evidence.below else evidence.value >= evidence.threshold

@@ -12,6 +12,7 @@ from tui.drawing.graph import meter
 from tui.drawing.line import Line, Role, Span, clip_middle, fitting, flow, length, line, message_text, safe, width, wrap
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import (
+    compared,
     counts,
     finding_headline,
     finding_titled,
@@ -159,7 +160,7 @@ class VerdictPanel(Panel):
             text = quantity(item.value, item.unit).rjust(_PADDING.get(item.unit, 0))
             value = Span(text, Role.VALUE if counts(item) else Role.DIM)
             name = f"{_where(item, verdict, view)}{evidence_title(item.metric)} "
-            drawn.append(line(name, value, Span(f" ({threshold_of(item)})", Role.DIM)))
+            drawn.append(line(name, value, Span(f" ({compared(item)})", Role.DIM)))
         return flow(drawn, (Span(f" {self.glyphs.dot} ", Role.DIM),), cells, rows)
 
     def _summary(self, view: View, cells: int, rows: int) -> list[Line]:

@@ -65,12 +65,11 @@ def curves(runs: Sequence[Run], cells: int, appearance: Appearance) -> list[Line
                 line(name_of, Span(tr("  graph: 0 to {most} {unit}", most=show(top).strip(), unit=unit), Role.DIM))
             )
             drawn += graph(values, cells, _ROWS, top, appearance.glyphs)
-    for run in runs:
+    for number, run in enumerate(runs):
         verdicts = names_in(_verdicts(run), cells, per_cell, NONE)
-        whose = Span(
-            tr("limits of {run}", run=clip(safe(run.name), cells // 3, appearance.glyphs.ellipsis)), Role.TITLE
-        )
-        drawn += [line(whose, "   ", *legend(verdicts, appearance.glyphs)), strip(verdicts, appearance.glyphs)]
+        name_of = Span(f"{letter(number)} {tr('limits over time')}", Role.TITLE)
+        letters = line(Span(tr("  letters: "), Role.DIM), *legend(verdicts, appearance.glyphs))
+        drawn += [line(name_of, *letters), strip(verdicts, appearance.glyphs)]
         drawn += _marks(run, cells, per_cell, appearance)
     drawn.append(line(Span(axis(cells, per_cell, appearance.glyphs.rail), Role.DIM)))
     return drawn
