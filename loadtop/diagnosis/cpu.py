@@ -24,9 +24,8 @@ TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The web server's processes together use one core, and no other process uses half of one; our own."""
 
 QUEUED_PCT = 100.0
-"""Percent of a core: so long do the web server's processes wait for a CPU, in sum, where they can only use one core.
-Linux would move them to idle ones. Our own.
-"""
+"""Percent of a core. If the waits of the web server's processes for a CPU add up to this while other cores idle, they
+cannot use those: Linux would move them there. Our own."""
 
 SLOW_PCT = 50.0
 """Percent of its highest frequency at which a busy core is said to be slow: heat, a power limit or a setting holds it

@@ -28,6 +28,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("in flight", "sent, without a complete response yet"),
     ("p50 p90 p99", "50 %, 90 %, 99 % of the responses took at most this long"),
     ("measured twice", "time that counts in two parts of the response time, so that their sum is too large"),
+    ("status request", "loadtop's own request for php-fpm's status page, which needs a free child too"),
     ("failed", "no response, an invalid one, or one that is longer or shorter than the first response"),
     ("not 2xx", "responses that are not a success: errors, redirects"),
     ("run, load", "runnable tasks now, and the 1-minute load average"),

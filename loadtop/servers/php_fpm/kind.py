@@ -109,7 +109,7 @@ FPM_WORKERS = Verdict(
         "fpm.full_pct": "pool in use",
         "fpm.active": "busy children",
         "fpm.listen_queue": "pool queue",
-        "fpm.silent_s": "loadtop's wait for a free child",
+        "fpm.silent_s": "status request waiting for a child",
         "fpm.callers": "requests needing a child",
     },
 )
