@@ -119,7 +119,7 @@ async def _on_screen(plan: ExperimentPlan, feed: ExperimentFeed, runner: Runner)
 def _beginning(plan: ExperimentPlan, progress: Progress) -> str:
     left = "" if progress.left_s is None else tr(", about {time} left", time=duration(progress.left_s))
     place = {"number": progress.number, "of": progress.of}
-    text = tr("cell {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label)
+    text = tr("measurement {number} of {of}{left}: {cell}", **place, left=left, cell=progress.cell.label)
     times = {"number": progress.cell.repeat, "of": plan.repeats}
     return text + (tr(" ({number} of {of})", **times) if plan.repeats > 1 else "")
 

@@ -209,10 +209,11 @@ def _periods(comparison: Comparison, tables: Sequence[PeriodTable]) -> Iterator[
             for i in range(len(names))
             for name, cells in (("rps", 10), ("p99", 9))
         )
-        limits = list(dict.fromkeys(limit or "-" for limit in table.limits))
+        limits = [tr(limit or "-") for limit in table.limits]
+        limit = limits[0] if len(set(limits)) == 1 else ", ".join(map(" ".join, zip(names, limits, strict=True)))
         told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
-        better = "   " + ", ".join(map(tr, told)) if told else ""
-        yield f"{pad(_called(table), 22)}{cells}   {plain(', '.join(map(tr, limits)))}{better}"
+        better = f"   {tr('against A')}: {', '.join(map(tr, told))}" if told else ""
+        yield f"{pad(_called(table), 22)}{cells}   {plain(limit)}{better}"
 
 
 def as_json(comparison: Comparison) -> Json:

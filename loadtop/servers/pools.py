@@ -135,15 +135,10 @@ class Pools(Struct, frozen=True):
         all_busy = "All {slots} workers of {program} are busy while the CPU is not."
         if threads > 1:
             all_busy = "All {slots} threads of the workers of {program} are busy while the CPU is not."
+        wanted = -(-(asking or 0) // threads)
         return sentences(
-            Message(
-                more,
-                program=self.title,
-                workers=workers,
-                wanted=-(-(asking or 0) // threads),
-                in_flight=measured.in_flight,
-            ),
-            room_for(host, self.group, workers),
+            Message(more, program=self.title, workers=workers, wanted=wanted, in_flight=measured.in_flight),
+            room_for(host, self.group, workers, max(workers, wanted)),
             Message(all_busy, slots=most, program=self.title),
             queue,
         )

@@ -119,9 +119,7 @@ async def test_evidence(appearance: Appearance) -> None:
         for words in ("swap in", "threshold 40 kB/s", "atop: 10 pages/s", "memory stall", "┈┈┈"):
             assert words in text
         await pilot.press("pagedown")
-        text = "\n".join(lines_of(app))
-        assert "follows from the verdict" in text
-        assert "CPU busy" in text
+        assert all(words in "\n".join(lines_of(app)) for words in ("follows from the verdict", "CPU busy"))
         await pilot.press("e")
         assert isinstance(app.screen, CockpitScreen)
 

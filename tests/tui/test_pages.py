@@ -145,7 +145,7 @@ async def test_the_table_and_how_far_it_is(appearance: Appearance) -> None:
 
     async with running(feed_of("headroom"), appearance, first=first) as (app, _):
         text = lines_of(app)
-    assert "cell 3 of 12  about 1 min 15 s left" in text[2]
+    assert "measurement 3 of 12  about 1 min 15 s left" in text[2]
     assert "ten?[31m processes c=20" in text[3]
     assert "variant  req/s" in text[5]
     assert "False" in text[7]

@@ -154,7 +154,10 @@ class TestApache:
     def test_the_room_for_more_processes_is_reported_of_prefork(self) -> None:
         rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
-        assert "Memory allows about 44: 9.8 MB each" in text
+        assert "Memory allows about 44 in all: 9.8 MB each" in text
+        rates["groups"] = (group(processes=4, rss_kb=4_000_000),)
+        of_more = of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates))
+        assert "But memory allows only about" in advice(of_more)
         assert "Make sure that there is enough memory." in advice(
             of_host(APACHE_WORKERS, serving(page("WWWW"), **rates))
         )

@@ -38,7 +38,7 @@ KEYS = (
     Key("right", "step(1)", "->", "move", "the next interval", 2),
     Key("minus", "speed(False)", "-", "", "play slower", 3),
     Key("plus,equals_sign", "speed(True)", "+", "speed", "play faster, up to 64 times normal speed", 3),
-    Key("t", "ask_time", "t", "go to time", "jump to 1:30, 95 or 50%", 4),
+    Key("t", "ask_time", "t", "go to time", "jump to a time that you enter: 1:30, 95 (seconds) or 50%", 4),
     Key("m", "to_mark(True)", "m", "next mark", "the next mark", 5),
     Key("M", "to_mark(False)", "M", "", "the previous mark", 9, footer=False),
     Key("v", "to_change(True)", "v", "next verdict", "the next change of the verdict", 5),

@@ -198,5 +198,7 @@ def _why_nothing(view: View) -> str:
     if view.only_watches:
         return tr("Watching only: no load is generated.")
     if view.load is not None and view.snapshot is not None and view.snapshot.breakdown is not None:
+        if any(map(view.is_stale, view.hosts)):
+            return tr("The server's figures are missing.")
         return tr("The server's host is not watched. Add it with --host NAME=ssh://HOST.")
     return tr("waiting for the first figures")

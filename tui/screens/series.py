@@ -222,7 +222,7 @@ class ExperimentScreen(PageScreen):
         if progress is None:
             return [line(title, tr("starting"))]
         share = 100.0 * (progress.number - 1) / progress.of
-        done = tr("  cell {number} of {of}", number=progress.number, of=progress.of)
+        done = tr("  measurement {number} of {of}", number=progress.number, of=progress.of)
         left = "" if progress.left_s is None else tr("  about {time} left", time=duration(progress.left_s))
         bar = gauge(share, max(0, min(BAR, cells - width(done + left))), Role.ACCENT, self.glyphs)
         rates = view.load_rates

@@ -103,9 +103,9 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     more = Message(template, capacity=capacity, wanted=flying + 1, in_flight=flying)
     kept = page.keepalive
     shorter = Message("Or shorten KeepAliveTimeout: {slots} workers only hold idle keep-alive connections.", slots=kept)
-    room = (
-        room_for(host, GROUP, capacity) if page.mpm == "prefork" else Message("Make sure that there is enough memory.")
-    )
+    room = Message("Make sure that there is enough memory.")
+    if page.mpm == "prefork":
+        room = room_for(host, GROUP, capacity, max(capacity, flying + 1))
     return sentences(more, shorter if kept > capacity / 2 else None, room)
 
 
