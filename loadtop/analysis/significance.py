@@ -35,7 +35,7 @@ LEAST = 3  # intervals that each side needs; of fewer nothing can be said
 MOST = 86_400  # the most intervals that are recommended
 
 METHOD: Translatable = (
-    "Welch's t test, equivalent sample sizes (Zwiers and von Storch 1995), minimum effect, Holm's correction"
+    "Welch's t test, corrected for autocorrelation (Zwiers and von Storch 1995) and for many comparisons (Holm)"
 )
 
 

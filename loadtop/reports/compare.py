@@ -52,9 +52,10 @@ def body(comparison: Comparison, *, everything: bool, how: str = "--all") -> lis
         lines += [*_table(comparison, table, how=None if everything else how), ""]
     if comparison.by == "time" and parts:
         lines += [*_periods(comparison, parts), ""]
-    least = tr("{percent} % (higher for p90 and p99)", percent=f"{comparison.percent:g}")
+    margins: Translatable = "{percent} % (p90 and p99: more; shares of the CPU: 5 percentage points)"
+    least = tr(margins, percent=f"{comparison.percent:g}")
     lines.append(tr("Differences below {least} are ignored, because identical runs also differ.", least=least))
-    lines += wrapped(tr("{method}; level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
+    lines += wrapped(tr("{method}; significance level {level}.", method=tr(METHOD), level=f"{LEVEL:g}"), "", 76)
     return [line.rstrip() for line in lines]
 
 
@@ -211,9 +212,14 @@ def _periods(comparison: Comparison, tables: Sequence[PeriodTable]) -> Iterator[
         )
         limits = [tr(limit or "-") for limit in table.limits]
         limit = limits[0] if len(set(limits)) == 1 else ", ".join(map(" ".join, zip(names, limits, strict=True)))
-        told = sorted({change.direction for row in rows.values() for change in row.changes} & {"better", "worse"})
-        better = f"   {tr('against A')}: {', '.join(map(tr, told))}" if told else ""
-        yield f"{pad(_called(table), 22)}{cells}   {plain(limit)}{better}"
+        told = [
+            f"{letter(number)} {title} {tr(change.direction)}"
+            for name, title in (("rps", "req/s"), ("p99", "p99"))
+            if name in rows
+            for number, change in enumerate(rows[name].changes, 1)
+            if change.direction in ("better", "worse")
+        ]
+        yield f"{pad(_called(table), 22)}{cells}   {plain(limit)}   {', '.join(told)}"
 
 
 def as_json(comparison: Comparison) -> Json:

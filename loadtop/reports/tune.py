@@ -1,6 +1,6 @@
 """The end of a sweep as text: the table, the curve, the limit, and what to set."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from loadtop.analysis.tune.sizing import TuneResult
@@ -51,11 +51,13 @@ def conclusion(tuned: TuneResult) -> Iterator[tuple[str, bool]]:
             yield "", False
 
 
-def busy_means(steps: Iterable[StepResult]) -> str:
+def busy_means(steps: Sequence[StepResult]) -> str:
     """Whose workers the column ``busy`` counts; empty where it is of none."""
     counted = next((pool.kind for result in steps for pool in result.pools if not pool.name), None)
-    kinds = (kind for kind in KINDS if kind.name == counted)
-    return "".join(tr("busy: {server} workers in use", server=kind.title) for kind in kinds)
+    server = next((kind.title for kind in KINDS if kind.name == counted), None)
+    if server is not None:
+        return tr("busy: {server} workers in use", server=server)
+    return tr("busy: workers in use") if any(result.busy is not None for result in steps) else ""
 
 
 def row(result: StepResult) -> str:

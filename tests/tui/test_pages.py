@@ -48,7 +48,7 @@ async def test_page_can_be_read_to_its_end(appearance: Appearance, size: tuple[i
         assert "A  headroom" in shown
         assert "B  swap" in shown
         await pilot.press("end")
-        assert "level 0.05" in "\n".join(map(text_of, app.shown.page.lines))
+        assert "0.05." in "\n".join(map(text_of, app.shown.page.lines))
         await pilot.press("home", "a")
         assert "a differences only" in text_of(app.shown.page.lines[-1])
 

@@ -43,7 +43,7 @@ class ComparisonPage(PageScreen, inherit_bindings=False):
     def text(self, cells: int) -> Sequence[Line]:
         lines = _coloured(head(self._comparison), cells)
         lines += [(), *curves(self._comparison.runs, cells, self.appearance), ()]
-        return [*lines, *_coloured(body(self._comparison, everything=self._everything, how="a"), cells)]
+        return [*lines, *_coloured(body(self._comparison, everything=self._everything, how=tr("key a")), cells)]
 
     def footer(self) -> str:
         more = tr("a differences only" if self._everything else "a all values")

@@ -134,7 +134,8 @@ class TuneScreen(PageScreen):
         if results or running is not None:
             lines += table(results, running, find_knee(results), cells, self.glyphs)
             if cells >= NARROW_CELLS:
-                legend = filter(None, (tr("c: connections"), tr("s: seconds measured"), busy_means(results)))
+                busy = busy_means([*results, *([] if running is None else [running])])
+                legend = filter(None, (tr("c: connections"), tr("s: seconds measured"), busy))
                 lines += hanging(line("  "), "; ".join(legend), cells, Role.DIM)
         if over and results and self._why is not None:
             said = conclusion(TuneResult.of(results, self._why()))
