@@ -61,7 +61,7 @@ class Pools(Struct, frozen=True):
             of_host=self._assess,
             titles={
                 f"{self.name}.full_pct": "workers busy",
-                f"{self.name}.active": "busy workers",
+                f"{self.name}.active": "requests served at once",
                 f"{self.name}.listen_queue": "pool queue",
                 f"{self.name}.callers": "requests needing a worker",
             },
@@ -108,7 +108,7 @@ class Pools(Struct, frozen=True):
             held=100.0 * busy / most >= CLEAR_PCT,
             evidence=(
                 Row(f"{self.name}.full_pct", pool.full, FULL_PCT, "%", "every worker of the pool is busy"),
-                Row(f"{self.name}.active", active, most, "workers", f"{self.title}: workers x threads"),
+                Row(f"{self.name}.active", active, most, "requests", f"{self.title}: workers x threads"),
                 Row(f"{self.name}.listen_queue", queue, QUEUE, "conn", "Linuxfabrik monitoring plugins: above 0"),
                 Row(f"{self.name}.callers", asking, most, "requests", "loadtop: more requests than workers"),
             ),
@@ -132,12 +132,24 @@ class Pools(Struct, frozen=True):
         more = "Raise --workers of {program} from {workers}."
         if asking is not None and asking > most:
             more = "Raise --workers of {program} from {workers} to {wanted}: {in_flight} requests are in flight."
+            if threads > 1:
+                more = (
+                    "Raise --workers of {program} from {workers} to {wanted} ({threads} threads each): {in_flight} "
+                    "requests are in flight."
+                )
         all_busy = "All {slots} workers of {program} are busy while the CPU is not."
         if threads > 1:
             all_busy = "All {slots} threads of the workers of {program} are busy while the CPU is not."
         wanted = -(-(asking or 0) // threads)
         return sentences(
-            Message(more, program=self.title, workers=workers, wanted=wanted, in_flight=measured.in_flight),
+            Message(
+                more,
+                program=self.title,
+                workers=workers,
+                wanted=wanted,
+                threads=threads,
+                in_flight=measured.in_flight,
+            ),
             room_for(host, self.group, workers, max(workers, wanted)),
             Message(all_busy, slots=most, program=self.title),
             queue,

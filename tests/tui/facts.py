@@ -308,7 +308,7 @@ OF_PANELS: dict[str, Callable[[View, Glyphs], Iterator[Fact]]] = {
 def of_header(view: View, cells: int) -> Iterator[Fact]:
     load = view.load
     if view.paused:
-        yield Fact(f"({re.escape(tr(' paused ').strip())})", Role.WARN_BADGE)
+        yield Fact(f"({re.escape(tr(' display held ').strip())})", Role.WARN_BADGE)
     if load is not None and load.concurrency is not None:
         yield Fact(f"({re.escape(tr('{c} connections', c=load.concurrency))}) ", Role.ACCENT)
     if load is not None and load.state is LoadState.FAILED:

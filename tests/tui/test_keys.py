@@ -101,7 +101,7 @@ async def test_pause_holds_the_picture_and_data_continues(appearance: Appearance
     async with running(feed, appearance) as (app, pilot):
         await pilot.press("space")
         held = lines_of(app)
-        assert "paused" in held[0]
+        assert "display held" in held[0]
         for snapshot in snapshots[12:]:
             app.reader.receive(snapshot)
         await pilot.pause()

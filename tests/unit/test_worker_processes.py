@@ -49,7 +49,7 @@ def test_workers_and_the_queue(active: int, waiting: int | None, flying: int, ov
 @pytest.mark.parametrize(
     ("pool", "flying", "said"),
     [
-        (POOL, 41, "Raise --workers of uWSGI from 10 to 21: 41 requests are in flight. "),
+        (POOL, 41, "Raise --workers of uWSGI from 10 to 21 (2 threads each): 41 requests are in flight. "),
         (POOL, 20, "Raise --workers of uWSGI from 10. "),
         (POOL, 41, "All 20 threads of the workers of uWSGI are busy while the CPU is not. 5 requests are waiting."),
         (replace(POOL, threads=1, active=10), 41, "Raise --workers of uWSGI from 10 to 41: "),

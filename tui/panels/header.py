@@ -80,7 +80,7 @@ def compose(view: View, cells: int, glyphs: Glyphs, *, timed: bool = True) -> Li
 
 def _progress(view: View, *, timed: bool) -> Line:
     at = 0.0 if view.snapshot is None else view.snapshot.at
-    state: Line = (Span(tr(" paused "), Role.WARN_BADGE), GAP) if view.paused else ()
+    state: Line = (Span(tr(" display held "), Role.WARN_BADGE), GAP) if view.paused else ()
     load = view.load
     if load is None:
         word = tr("starting") if view.phase is Phase.STARTING else tr("watching")

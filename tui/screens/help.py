@@ -37,6 +37,7 @@ WORDS: tuple[tuple[Translatable, Translatable], ...] = (  # abbreviations and te
     ("overflows ", "connections dropped because the accept queue was full"),
     ("TIME_WAIT", "closed connections that the kernel has not released yet"),
     ("wait%", "time that a process's threads were ready to run but had no CPU, in % of a core"),
+    ("swap (of a disk)", "this disk holds swap space"),
     ("rss, pss", "memory of a process; pss divides shared pages among processes"),
     ("knee", "the fewest connections that reach 97 % of the best throughput"),
 )

@@ -65,7 +65,7 @@ def table(
                 Span(text, Role.DIM if runs else Role.VALUE if at_knee else Role.TEXT),
                 Span(f"  {pad(said, LIMIT)}", Role.DIM if runs or not full else Role.BAD if bad else Role.WARN),
                 *gauge(100.0 * result.rps / top if top > 0 else None, room, role, glyphs),
-                Span(f" {glyphs.ellipsis}" if runs else settled, Role.GOOD if at_knee else Role.DIM),
+                Span(f" {tr('now')}" if runs else settled, Role.GOOD if at_knee else Role.DIM),
             )
         )
     return found
