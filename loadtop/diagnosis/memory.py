@@ -167,10 +167,10 @@ def room_for(host: HostView, group: str, now: int, wanted: int | None = None) ->
     if room is None:
         return Message("Make sure that there is enough memory.")
     template = "Memory allows about {workers} in all: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
-    if room.workers > MUCH_ROOM * now:
-        template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
-    elif room.workers < (now if wanted is None else wanted):
+    if room.workers < (now if wanted is None else wanted):
         template = "But memory allows only about {workers} in all: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
+    elif room.workers > MUCH_ROOM * now:
+        template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
     each, free = room.each_kb / 1024, room.free_kb / 1024
     return Message(template, workers=room.workers, each=each, basis=room.basis, free=free)
 
