@@ -54,10 +54,15 @@ class Run(Struct, frozen=True):
         return next((at for at, said in self.verdicts if said == bottleneck), None)
 
 
+def _for(seconds: int) -> tuple[str, ...]:
+    """ab's options for that time. ``-t`` sets 50,000 requests as well, which only a later ``-n`` changes."""
+    return ("-t", str(seconds), "-n", "1000000")
+
+
 def run_ab(url: str, *, concurrency: int, seconds: int) -> Span:
     """ab's closed load for that time; fails the test where ab cannot do it."""
     ab = find_program("ab", install="apt-get install apache2-utils")
-    command = [ab, "-q", "-l", "-c", str(concurrency), "-n", "1000000", "-t", str(seconds), "-s", "60", url]
+    command = [ab, "-q", "-l", "-c", str(concurrency), *_for(seconds), "-s", "60", url]
     began = time.monotonic()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + GRACE_S)
     if done.returncode:
@@ -71,7 +76,7 @@ def served_by_ab(
     """Requests per second that ab gets, which knows nothing of loadtop; 0 where it does not get through at all."""
     ab = find_program("ab", install="apt-get install apache2-utils")
     keep = ["-k"] if keepalive else []
-    command = [*launcher, ab, "-q", "-l", "-r", *keep, "-c", str(concurrency), "-n", "1000000", "-t", str(seconds), url]
+    command = [*launcher, ab, "-q", "-l", "-r", *keep, "-c", str(concurrency), *_for(seconds), url]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + GRACE_S)
     found = RATE.search(done.stdout)
     return 0.0 if done.returncode or found is None else float(found[1])
