@@ -54,30 +54,25 @@ class Run(Struct, frozen=True):
         return next((at for at, said in self.verdicts if said == bottleneck), None)
 
 
-def _for(seconds: int) -> tuple[str, ...]:
-    """ab's options for that time. ``-t`` sets 50,000 requests as well, which only a later ``-n`` changes."""
-    return ("-t", str(seconds), "-n", "1000000")
+def _ab(launcher: Sequence[str], *options: str, concurrency: int, seconds: int) -> subprocess.CompletedProcess[str]:
+    """ab's closed load. Its ``-t`` sets 50,000 requests as well, which only a later ``-n`` changes."""
+    ab = find_program("ab", install="apt-get install apache2-utils")
+    command = [*launcher, ab, "-q", "-l", "-c", str(concurrency), "-t", str(seconds), "-n", "1000000", *options]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + GRACE_S)
 
 
 def run_ab(url: str, *, concurrency: int, seconds: int) -> Span:
     """ab's closed load for that time; fails the test where ab cannot do it."""
-    ab = find_program("ab", install="apt-get install apache2-utils")
-    command = [ab, "-q", "-l", "-c", str(concurrency), *_for(seconds), "-s", "60", url]
     began = time.monotonic()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + GRACE_S)
+    done = _ab((), "-s", "60", url, concurrency=concurrency, seconds=seconds)
     if done.returncode:
         pytest.fail(f"ab: {done.stderr}", pytrace=False)
     return Span(began, time.monotonic())
 
 
-def served_by_ab(
-    url: str, *, concurrency: int, seconds: int, launcher: Sequence[str] = (), keepalive: bool = False
-) -> float:
+def served_by_ab(url: str, *, concurrency: int, seconds: int, launcher: Sequence[str] = ()) -> float:
     """Requests per second that ab gets, which knows nothing of loadtop; 0 where it does not get through at all."""
-    ab = find_program("ab", install="apt-get install apache2-utils")
-    keep = ["-k"] if keepalive else []
-    command = [*launcher, ab, "-q", "-l", "-r", *keep, "-c", str(concurrency), *_for(seconds), url]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + GRACE_S)
+    done = _ab(launcher, "-r", url, concurrency=concurrency, seconds=seconds)
     found = RATE.search(done.stdout)
     return 0.0 if done.returncode or found is None else float(found[1])
 

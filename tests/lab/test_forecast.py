@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.case import Bench, Build, Stand
+from tests.lab.case import Bench, Build
 from tests.lab.load import watch_load
 from tests.lab.pages import COMPUTING, WAITING
 from tests.lab.table import Report, Result
 from tests.lab.test_machine import line
 from tests.lab.test_pools import fpm
+from tests.lab.test_traps import page
 
 pytestmark = [
     pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120), pytest.mark.full,
@@ -20,22 +21,11 @@ CEILING_S, CALM_S = 6, 12
 WITHIN = 0.20
 
 
-def pool(page: str, workers: int) -> Build:
-    """Apache with mod_php and so many workers."""
-
-    def build(bench: Bench, lifted: bool) -> Stand:
-        count = 4 * workers if lifted else workers
-        server = bench.apache(mpm="prefork", php="mod", workers=count, pages={"page.php": page})
-        return Stand(f"{server.url}page.php", ("--apache", server.status_url))
-
-    return build
-
-
 @pytest.mark.parametrize(
     ("resource", "build", "concurrency"),
     [
-        ("cpu", pool(COMPUTING, 30), 12),
-        ("apache-workers", pool(WAITING, 9), 20),
+        ("cpu", page(COMPUTING, 30), 12),
+        ("apache-workers", page(WAITING, 9), 20),
         ("fpm-workers", fpm(6, WAITING), 20),
         ("network", line(20, 50), 12),
     ],

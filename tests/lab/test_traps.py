@@ -64,6 +64,8 @@ def swap_used_kb() -> float:
 
 
 def page(content: str, workers: int) -> Build:
+    """Apache with mod_php and so many workers."""
+
     def build(bench: Bench, lifted: bool) -> Stand:
         count = 4 * workers if lifted else workers
         server = bench.apache(mpm="prefork", php="mod", workers=count, pages={"page.php": content})
