@@ -17,7 +17,7 @@ from tests.servers.apache import ApacheFactory
 from tests.servers.php_fpm import Fpm, FpmFactory
 from tests.servers.program import find_program, free_port
 from tests.servers.sshd import Sshd
-from tests.servers.watched import Watch, until
+from tests.servers.watched import Watch, outcome, until
 
 pytestmark = pytest.mark.servers
 
@@ -43,11 +43,6 @@ def read(server: Fpm) -> Callable[[HostSample], bool]:
         return pool is not None and pool.active is not None
 
     return holds
-
-
-def fpm_outcome(sample: HostSample) -> tuple[State, str]:
-    found = next(found for found in sample.outcomes if found.collector == "fpm")
-    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 @contextlib.contextmanager
@@ -108,8 +103,8 @@ async def test_a_full_pool_is_silent_and_its_queue_is_the_kernels(php_fpm: FpmFa
     host = await watch()
     await until(host, read(server))
     with held(server, 7):
-        silent = await until(host, lambda sample: fpm_outcome(sample)[0] is State.FAILED)
-        assert "all workers may be busy" in fpm_outcome(silent)[1]
+        silent = await until(host, lambda sample: outcome(sample, "fpm")[0] is State.FAILED)
+        assert "all workers may be busy" in outcome(silent, "fpm")[1]
         later = await until(host, lambda s: (p := pool_of(s, server)) is not None and (p.silent_s or 0.0) >= 1.0)
         pool = pool_of(later, server)
         assert pool is not None
@@ -139,7 +134,7 @@ async def test_a_pool_without_a_page_shows_its_limits_and_the_line_that_helps(
     pool = pool_of(sample, server)
     assert pool is not None
     assert (pool.max_children, pool.active) == (2, None)
-    assert "pm.status_path = /fpm-status" in fpm_outcome(sample)[1]
+    assert "pm.status_path = /fpm-status" in outcome(sample, "fpm")[1]
 
 
 async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None:
@@ -159,8 +154,8 @@ async def test_pages_that_are_given(apache: ApacheFactory, watch: Watch) -> None
 
 async def test_a_page_that_does_not_answer_is_named(watch: Watch) -> None:
     host = await watch(status_urls={"fpm": ["unix:/run/no-such-fpm.sock;/status"]})
-    sample = await until(host, lambda s: fpm_outcome(s)[0] is State.FAILED)
-    assert fpm_outcome(sample)[1] == "unix:/run/no-such-fpm.sock;/status: no such socket"
+    sample = await until(host, lambda s: outcome(s, "fpm")[0] is State.FAILED)
+    assert outcome(sample, "fpm")[1] == "unix:/run/no-such-fpm.sock;/status: no such socket"
     assert not PHP_FPM.readings(sample)
 
 

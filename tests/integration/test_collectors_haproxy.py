@@ -13,7 +13,7 @@ from loadtop.servers.haproxy.kind import HAPROXY
 from loadtop.servers.haproxy.record import HaproxyProxy
 from tests.servers.haproxy import Haproxy, HaproxyFactory
 from tests.servers.sshd import Sshd
-from tests.servers.watched import Watch, until
+from tests.servers.watched import Watch, outcome, until
 
 pytestmark = pytest.mark.servers
 
@@ -25,11 +25,6 @@ def line_of(sample: HostSample, proxy: str, server: str) -> HaproxyProxy | None:
 def queued(sample: HostSample) -> int:
     line = line_of(sample, "be", "BACKEND")
     return -1 if line is None or line.queue is None else line.queue
-
-
-def haproxy_outcome(sample: HostSample) -> tuple[State, str]:
-    found = next(found for found in sample.outcomes if found.collector == "haproxy")
-    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 @contextlib.asynccontextmanager
@@ -77,7 +72,7 @@ async def test_a_queue_is_seen(haproxy: HaproxyFactory, machine: Sshd, watch: Wa
         assert (one.sessions, one.session_limit) == (2, 2)
         assert (front.sessions, front.queue) == (7, None)
         assert [back.queue, back.session_limit] == [int(table["be/BACKEND"][2]), int(table["be/BACKEND"][6])]
-        assert haproxy_outcome(sample) == (State.OK, "")
+        assert outcome(sample, "haproxy") == (State.OK, "")
         await host.close()
 
 
@@ -95,7 +90,7 @@ async def test_the_page_of_its_configuration_where_the_socket_is_gone(haproxy: H
     server.stats_socket.unlink()
     host = await watch()
     sample = await until(host, lambda s: line_of(s, "stats", "FRONTEND") is not None)
-    assert haproxy_outcome(sample)[0] is State.OK
+    assert outcome(sample, "haproxy")[0] is State.OK
 
 
 async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> None:
@@ -103,16 +98,16 @@ async def test_a_haproxy_that_dies(haproxy: HaproxyFactory, watch: Watch) -> Non
     host = await watch(status_urls={"haproxy": [server.stats_url]})
     await until(host, lambda s: bool(HAPROXY.readings(s)))
     await asyncio.to_thread(server.stop)
-    sample = await until(host, lambda s: "connection refused" in haproxy_outcome(s)[1])
+    sample = await until(host, lambda s: "connection refused" in outcome(s, "haproxy")[1])
     assert not HAPROXY.readings(sample)
-    assert haproxy_outcome(sample)[0] is State.FAILED
+    assert outcome(sample, "haproxy")[0] is State.FAILED
 
 
 async def test_another_page_comes_with_advice(haproxy: HaproxyFactory, watch: Watch) -> None:
     server = haproxy([1])
     host = await watch(status_urls={"haproxy": [f"http://127.0.0.1:{server.stats_port}/nothing"]})
-    sample = await until(host, lambda s: "stats enable" in haproxy_outcome(s)[1])
-    assert haproxy_outcome(sample)[0] is State.ABSENT
+    sample = await until(host, lambda s: "stats enable" in outcome(s, "haproxy")[1])
+    assert outcome(sample, "haproxy")[0] is State.ABSENT
 
 
 def test_the_tests_haproxy_is_a_real_one(haproxy: HaproxyFactory) -> None:

@@ -12,18 +12,13 @@ from tests.loads.program import wait_until
 from tests.servers.mysql import Mysql, MysqlFactory
 from tests.servers.program import beside
 from tests.servers.sshd import Sshd
-from tests.servers.watched import Watch, until
+from tests.servers.watched import Watch, outcome, until
 
 pytestmark = pytest.mark.servers
 
 
 def read(sample: HostSample) -> MysqlStatus | None:
     return next(iter(MYSQL.readings(sample)), None)
-
-
-def outcome(sample: HostSample) -> tuple[State, str]:
-    found = next(found for found in sample.outcomes if found.collector == "mysql")
-    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 def sleeping(server: Mysql) -> list[str]:
@@ -40,7 +35,7 @@ async def test_row_locks_and_connections(mysql: MysqlFactory, machine: Sshd, wat
     sample = await until(host, lambda s: read(s) is not None)
     status = read(sample)
     assert status is not None
-    assert outcome(sample) == (State.OK, "")
+    assert outcome(sample, "mysql") == (State.OK, "")
     assert (status.port, status.max_connections, status.running, status.lock_waits) == (server.port, 10, 0, 0)
     assert status.version == server.run("SELECT VERSION()").split()[1]
     update = "SET innodb_lock_wait_timeout = 8; UPDATE t.a SET n = n"
@@ -71,16 +66,16 @@ async def test_it_is_found_and_an_account_is_needed(mysql: MysqlFactory, watch: 
     server = mysql(max_connections=10)
     server.run(f"CREATE USER {account} IDENTIFIED BY 'Hu5h # 1'")
     host = await watch()
-    sample = await until(host, lambda s: "denied the login" in outcome(s)[1])
-    assert "IDENTIFIED VIA unix_socket" in outcome(sample)[1]
+    sample = await until(host, lambda s: "denied the login" in outcome(s, "mysql")[1])
+    assert "IDENTIFIED VIA unix_socket" in outcome(sample, "mysql")[1]
     await host.close()
     with beside(*(server.start("SELECT SLEEP(60)") for _ in range(10))):
         await asyncio.to_thread(wait_until, lambda: "\t11" in server.run("SHOW STATUS LIKE 'Threads_connected'"))
         named = await watch(status_urls={"mysql": [server.address]})
         sample = await until(named, lambda s: (found := read(s)) is not None and found.refuses)
-        assert "max_connections is reached" in outcome(sample)[1]
+        assert "max_connections is reached" in outcome(sample, "mysql")[1]
     sample = await until(named, lambda s: (found := read(s)) is not None and not found.refuses)
-    assert outcome(sample) == (State.OK, "")
+    assert outcome(sample, "mysql") == (State.OK, "")
     status = read(sample)
     assert status is not None
     assert status.blockers_hidden

@@ -13,18 +13,13 @@ from tests.loads.program import wait_until
 from tests.servers.postgresql import PostgresqlFactory
 from tests.servers.program import beside
 from tests.servers.sshd import Sshd
-from tests.servers.watched import Watch, until
+from tests.servers.watched import Watch, outcome, until
 
 pytestmark = pytest.mark.servers
 
 
 def read(sample: HostSample) -> PostgresqlStatus | None:
     return next(iter(POSTGRESQL.readings(sample)), None)
-
-
-def outcome(sample: HostSample) -> tuple[State, str]:
-    found = next(found for found in sample.outcomes if found.collector == "postgresql")
-    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 @pytest.mark.parametrize("far", [False, True])
@@ -39,7 +34,7 @@ async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Ssh
     sample = await until(host, lambda s: read(s) is not None)
     status = read(sample)
     assert status is not None
-    assert outcome(sample) == (State.OK, "")
+    assert outcome(sample, "postgresql") == (State.OK, "")
     assert (status.port, status.max_connections, status.reserved, status.hidden) == (server.port, 20, 3, False)
     assert (status.active, status.lock_waits, status.blockers, status.connected) == (0, 0, 0, 1)
     assert status.version == server.run("SHOW server_version")
@@ -89,15 +84,15 @@ async def test_it_is_found_and_a_role_is_needed(postgresql: PostgresqlFactory, w
     server = postgresql(max_connections=10)
     server.run(f"CREATE ROLE {account} LOGIN PASSWORD 'Hu5h:1'")
     host = await watch()
-    sample = await until(host, lambda s: "denied the login" in outcome(s)[1])
-    assert "GRANT pg_monitor" in outcome(sample)[1]
+    sample = await until(host, lambda s: "denied the login" in outcome(s, "postgresql")[1])
+    assert "GRANT pg_monitor" in outcome(sample, "postgresql")[1]
     await host.close()
     with beside(*(server.start("SELECT pg_sleep(60)") for _ in range(7))):
         sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(60)'"
         await asyncio.to_thread(wait_until, lambda: server.run(sleeping) == "7")
         named = await watch(status_urls={"postgresql": [server.address]})
         sample = await until(named, lambda s: (found := read(s)) is not None and found.refuses)
-        assert "max_connections is reached" in outcome(sample)[1]
+        assert "max_connections is reached" in outcome(sample, "postgresql")[1]
     server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'")
     with beside(server.start("SELECT pg_sleep(60)")):
         sample = await until(named, lambda s: (found := read(s)) is not None and found.hidden and found.connected == 2)

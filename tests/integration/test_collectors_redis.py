@@ -11,18 +11,13 @@ from loadtop.servers.redis.kind import REDIS
 from loadtop.servers.redis.record import RedisStatus
 from tests.servers.redis import RedisFactory
 from tests.servers.sshd import Sshd
-from tests.servers.watched import Watch, until
+from tests.servers.watched import Watch, outcome, until
 
 pytestmark = pytest.mark.servers
 
 
 def read(sample: HostSample) -> RedisStatus | None:
     return next(iter(REDIS.readings(sample)), None)
-
-
-def outcome(sample: HostSample) -> tuple[State, str]:
-    found = next(found for found in sample.outcomes if found.collector == "redis")
-    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 @pytest.mark.parametrize("far", [False, True])
@@ -40,23 +35,23 @@ async def test_it_is_found_and_says_when_it_is_full(
     assert (status.address == server.address) is not far
     assert status.commands is not None
     assert status.cpu is not None
-    assert outcome(sample) == (State.OK, "")
+    assert outcome(sample, "redis") == (State.OK, "")
     with contextlib.ExitStack() as opened:
         for _ in range(20):  # loadtop may have a place while one of them comes
             opened.enter_context(server.client())
         sample = await until(host, lambda s: (status := read(s)) is not None and status.refuses)
-        assert "maxclients is reached" in outcome(sample)[1]
+        assert "maxclients is reached" in outcome(sample, "redis")[1]
     await until(host, lambda s: (status := read(s)) is not None and not status.refuses and status.rejected != 0)
 
 
 async def test_a_password(redis: RedisFactory, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     server = redis(password="Hu5h")
     host = await watch()
-    sample = await until(host, lambda s: "a password is required" in outcome(s)[1])
-    assert f"{PASSWORD}=PASSWORD" in outcome(sample)[1]
+    sample = await until(host, lambda s: "a password is required" in outcome(s, "redis")[1])
+    assert f"{PASSWORD}=PASSWORD" in outcome(sample, "redis")[1]
     monkeypatch.setenv(PASSWORD, "Hu5h")
     named = await watch(status_urls={"redis": [server.address]})
-    assert outcome(await until(named, lambda s: read(s) is not None)) == (State.OK, "")
+    assert outcome(await until(named, lambda s: read(s) is not None), "redis") == (State.OK, "")
     assert REDIS.readings(host.latest()[0]) == ()
 
 
@@ -66,7 +61,7 @@ async def test_a_script_that_keeps_its_thread_busy(redis: RedisFactory, watch: W
     before = read(await until(host, lambda s: read(s) is not None))
     script = "local t = redis.call('TIME')[1] + 3; while redis.call('TIME')[1] + 0 < t do end"
     task = asyncio.create_task(asyncio.to_thread(server.run, f'EVAL "{script}" 0'))
-    await until(host, lambda s: "no response" in outcome(s)[1])
+    await until(host, lambda s: "no response" in outcome(s, "redis")[1])
     await task
     after = read(await until(host, lambda s: read(s) is not None))
     assert before is not None

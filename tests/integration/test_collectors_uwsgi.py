@@ -12,7 +12,7 @@ from loadtop.servers.uwsgi.kind import UWSGI
 from loadtop.servers.uwsgi.record import UwsgiStatus
 from tests.servers.nginx import NginxFactory
 from tests.servers.sshd import Sshd
-from tests.servers.watched import Watch, family, of, until
+from tests.servers.watched import Watch, family, of, outcome, until
 from tests.servers.wsgi import UwsgiFactory
 
 pytestmark = pytest.mark.servers
@@ -28,11 +28,6 @@ def read(sample: HostSample) -> UwsgiStatus | None:
     return next(iter(UWSGI.readings(sample)), None)
 
 
-def outcome(sample: HostSample) -> tuple[State, str]:
-    found = next(found for found in sample.outcomes if found.collector == "uwsgi")
-    return found.state, f"{found.reason}\n{found.fix}".rstrip()
-
-
 def is_read(holds: Callable[[UwsgiStatus], bool]) -> Callable[[HostSample], bool]:
     return lambda sample: (status := read(sample)) is not None and holds(status)
 
@@ -45,7 +40,7 @@ async def test_a_full_pool_alone(uwsgi: UwsgiFactory, machine: Sshd, watch: Watc
     status = read(sample)
     assert status is not None
     assert (status.url, status.workers, status.threads, status.cheap) == (server.stats, 2, 2, 0)
-    assert outcome(sample) == (State.OK, "")
+    assert outcome(sample, "uwsgi") == (State.OK, "")
     with ThreadPoolExecutor(9) as clients:
         answers = [clients.submit(fetch, server.url) for _ in range(24)]
         full = read(await until(host, is_read(lambda status: status.active == 4 and (status.listen_queue or 0) > 0)))
@@ -73,9 +68,9 @@ async def test_behind_nginx_by_a_unix_socket(uwsgi: UwsgiFactory, nginx: NginxFa
 async def test_without_a_stats_server(uwsgi: UwsgiFactory, watch: Watch) -> None:
     server = uwsgi(stats=False)
     host = await watch(target_urls=[server.url])
-    sample = await until(host, lambda s: "found no stats server" in outcome(s)[1])
-    assert outcome(sample)[0] is State.ABSENT
-    assert FIX in outcome(sample)[1]
+    sample = await until(host, lambda s: "found no stats server" in outcome(s, "uwsgi")[1])
+    assert outcome(sample, "uwsgi")[0] is State.ABSENT
+    assert FIX in outcome(sample, "uwsgi")[1]
 
 
 async def test_a_socket_that_is_not_a_stats_server(uwsgi: UwsgiFactory, watch: Watch) -> None:
@@ -83,5 +78,5 @@ async def test_a_socket_that_is_not_a_stats_server(uwsgi: UwsgiFactory, watch: W
     named = await watch(status_urls={"uwsgi": [server.stats]})
     await until(named, is_read(lambda status: (status.workers, status.threads, status.active) == (2, 1, 0)))
     redirected = await watch(status_urls={"uwsgi": [f"127.0.0.1:{server.port}"]})
-    sample = await until(redirected, lambda s: outcome(s)[0] is not State.OK)
+    sample = await until(redirected, lambda s: outcome(s, "uwsgi")[0] is not State.OK)
     assert read(sample) is None

@@ -10,7 +10,7 @@ import psutil
 
 from collectors.host import HostCollector, local_machine, remote_machine
 from collectors.transport.shell.transport import ShellTransport
-from loadtop.model import HostSample
+from loadtop.model import HostSample, State
 
 INTERVAL_S = 0.2
 
@@ -46,6 +46,12 @@ def family(pid: int) -> set[int]:
 def of(sample: HostSample, group: str) -> set[int]:
     """The processes of a group in a sample."""
     return {row.pid for row in sample.processes or () if row.group == group}
+
+
+def outcome(sample: HostSample, collector: str) -> tuple[State, str]:
+    """Of a collector in a sample, with its reason and what to do about it."""
+    found = next(found for found in sample.outcomes if found.collector == collector)
+    return found.state, f"{found.reason}\n{found.fix}".rstrip()
 
 
 async def until(host: HostCollector, holds: Callable[[HostSample], bool], timeout_s: float = 60.0) -> HostSample:
