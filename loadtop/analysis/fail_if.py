@@ -42,7 +42,7 @@ class Beyond(Struct, frozen=True):
     percent: bool
 
     def limit(self, baseline: float) -> float:
-        return baseline + (abs(baseline) * self.offset / 100 if self.percent else self.offset)
+        return baseline + (baseline * self.offset / 100 if self.percent else self.offset)
 
 
 class Condition(Struct, frozen=True):

@@ -106,11 +106,11 @@ def test_rows_of_every_kind_of_load(web: Apache, tmp_path: Path, options: list[s
 
 @pytest.fixture(scope="module")
 def hello(of_the_file: ExitStack) -> Apache:
-    return ApacheFactory(of_the_file, FpmFactory(of_the_file))(pages={"index.html": "hello\n"})
+    return ApacheFactory(of_the_file, FpmFactory(of_the_file))(pages={"index.html": "hello\n", "moved/index.html": ""})
 
 
 @pytest.mark.parametrize("level", ["0", "1", "2", "3", "4"])
-@pytest.mark.parametrize("page", ["index.html", "nothing"])
+@pytest.mark.parametrize("page", ["index.html", "nothing", "moved"])
 def test_reports_on_requests_and_responses(hello: Apache, level: str, page: str) -> None:
     ours, theirs = both_told(hello.url + page, level)
     assert ours == theirs

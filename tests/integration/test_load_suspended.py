@@ -15,7 +15,7 @@ import pytest
 
 from loadtop.recording.reader import Session
 from tests.loads.running import until
-from tests.loads.scripted import scripted
+from tests.loads.scripted import Scripted, scripted
 
 STOPS_S = 5.0
 QUIET_S = 1.0  # without requests for so long, a load has stopped
@@ -55,6 +55,19 @@ def marks_of(record: Path) -> list[str]:
         return [text for _, text in session.marks()]
 
 
+async def run_suspended(server: Scripted, *words: str) -> None:
+    """Run loadtop to its end, suspended once on the way."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "loadtop", *words, "-q", "--headless", server.url), stdout=asyncio.subprocess.DEVNULL
+    )
+    try:
+        await suspend(process, lambda: len(server.heads))
+        assert await asyncio.wait_for(process.wait(), 30) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -68,16 +81,7 @@ def marks_of(record: Path) -> list[str]:
 async def test_the_built_in_load(tmp_path: Path, words: tuple[str, ...]) -> None:
     record, summary = tmp_path / "run.loadtop", tmp_path / "run.json"
     async with scripted(pause_s=0.005) as server:
-        command = [*words, "-q", "--headless", "--record", str(record), "--json", str(summary), server.url]
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "loadtop", *command, stdout=asyncio.subprocess.DEVNULL
-        )
-        try:
-            await suspend(process, lambda: len(server.heads))
-            assert await asyncio.wait_for(process.wait(), 30) == 0
-        finally:
-            if process.returncode is None:
-                process.kill()
+        await run_suspended(server, *words, "--record", str(record), "--json", str(summary))
         served = sum(head.startswith(b"GET / ") for head in server.heads)  # without looks for a status page
     figures = json.loads(summary.read_text())
     assert figures["load"]["state"] == "done"
@@ -89,16 +93,7 @@ async def test_the_built_in_load(tmp_path: Path, words: tuple[str, ...]) -> None
 async def test_the_pause_is_not_part_of_the_time_of_the_load(tmp_path: Path) -> None:
     summary = tmp_path / "run.json"
     async with scripted(pause_s=0.005) as server:
-        command = ["-c", "2", "-k", "-t", "4", "-q", "--headless", "--no-record", "--json", str(summary), server.url]
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "loadtop", *command, stdout=asyncio.subprocess.DEVNULL
-        )
-        try:
-            await suspend(process, lambda: len(server.heads))
-            assert await asyncio.wait_for(process.wait(), 30) == 0
-        finally:
-            if process.returncode is None:
-                process.kill()
+        await run_suspended(server, "-c", "2", "-k", "-t", "4", "--no-record", "--json", str(summary))
     load = json.loads(summary.read_text())["load"]
     assert load["requests"] / load["rps"] == pytest.approx(4.0, abs=0.8)
 

@@ -34,7 +34,8 @@ SWAPPING: Settings = {"swap_in": 5000.0, "swap_out": 5000.0, "faults": 500.0, "m
 OF_600_MB = tuple(model.Process(2000 + n, "apache2", "httpd", "S", 1, 10, 5, 20_000, 15_000) for n in range(40))
 """600 MB here and 400 MB swapped out: 25 MB each; 80 MB are free."""
 ADVISED_ON_SWAP = {
-    "processes": OF_600_MB, "swap": model.Swap(1_000_000, 600_000), "memory": model.Memory(800_000, 50_000, 100_000)
+    "processes": OF_600_MB, "swap": model.Swap(1_000_000, 600_000), "memory": model.Memory(800_000, 50_000, 100_000),
+    "cgroup": model.CgroupLimits("/web", 2, memory_limit_kb=800_000, memory_used_kb=600_000),
 }  # fmt: skip
 
 
@@ -160,7 +161,7 @@ LIMITS: dict[str, tuple[Settings, str, list[str]]] = {
     "swapping, with what is swapped out": (
         {"board": "W" * 40, "changes": ADVISED_ON_SWAP, **SWAPPING},
         "swap",
-        ["Lower MaxRequestWorkers from 40 to about 27", "24.4 MB (PSS"],
+        ["Lower MaxRequestWorkers from 40 to about 25, or add memory. Each process takes 24.4 MB (PSS"],
     ),
     "swapping that the server feels": ({"changes": stall_of_the_server(30), **SWAPS_HARD}, "swap", []),
     "a disk that the server's processes wait for": (

@@ -161,7 +161,7 @@ def test_processes_and_their_groups() -> None:
     before = (row(1, "httpd", 100), row(2, "httpd", 100), row(3, OTHER, 100), row(4, LOADTOP, 100), row(5, "nginx", 9))
     now = (
         row(1, "httpd", 150, state="R"),
-        row(2, "httpd", 200, state="D", threads=3),
+        row(2, "httpd", 200, state="D", threads=3, child_ticks=50),
         row(3, OTHER, 110, pss_kb=None),
         row(4, LOADTOP, 130),
         row(5, "nginx", 9, started_ticks=6),
@@ -171,7 +171,7 @@ def test_processes_and_their_groups() -> None:
     assert [each.cpu for each in found.processes or ()] == [25.0, 50.0, 5.0, 15.0, None, None]
     assert found.groups is not None
     assert {each.group: each for each in found.groups} == {
-        "httpd": GroupRates("httpd", Role.WEB, 2, 1, 1, 5, 75.0, 2000, 1400),
+        "httpd": GroupRates("httpd", Role.WEB, 2, 1, 1, 5, 100.0, 2000, 1400),
         "nginx": GroupRates("nginx", Role.WEB, 1, 0, 0, 2, None, 1000, 700),
         OTHER: GroupRates(OTHER, None, 1, 0, 0, 2, 5.0, 1000, None),
         LOADTOP: GroupRates(LOADTOP, None, 1, 0, 0, 2, 15.0, 1000, 700),

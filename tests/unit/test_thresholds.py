@@ -272,6 +272,8 @@ class TestProcessors:
         rows, groups = (process(share),), (group(share),)
         found = of_host(CPU_CORE, host(cpu=busy(share / 2, steal / 2), cores=cores, processes=rows, groups=groups))
         assert found.over is (share / (1 - steal / 100) > 95.0)
+        bound = host(cpu=busy(share / 2, steal / 2), cores=cores, processes=(process(9.0),), groups=groups)
+        assert of_host(CPU_CORE, bound).over is found.over
 
     @pytest.mark.parametrize(("idle", "over"), [(19.5, True), (20.5, False)])
     def test_steal_beside_an_idle_core_is_not_a_limit(self, idle: float, over: bool) -> None:

@@ -14,7 +14,7 @@ from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import NetworkRates, PeerRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.interval import advice, busy, host, measured, states
+from tests.unit.interval import advice, busy, group, host, measured, states
 from tests.unit.known import known
 
 CALM = Assessment(False, False, (), Message(""), 1.0)
@@ -245,4 +245,4 @@ def test_waits_that_take_most_of_the_time_are_to_be_shortened(
 ) -> None:
     held = tuple(FileLock("flock", "fe:00", n, 1, "php", n, f"/{n}") for n in locks)
     peers = (PeerRates("db:1", None, 1, 5, 1.0, questions, 1.0, 1.0),)
-    assert (said or "Look for a lock") in advised(host({"locks": held}, peers=peers))
+    assert (said or "Look for a lock") in advised(host({"locks": held}, peers=peers, groups=(group(50.0),)))

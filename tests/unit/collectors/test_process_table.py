@@ -90,7 +90,8 @@ def test_the_busiest_others_have_a_row(machine: Machine) -> None:
 def test_busy_is_what_one_takes_per_second_between_its_last_readings(machine: Machine) -> None:
     machine.stats = {102: stat_text(102, "job")}
     for second in range(3 * IDLE_EVERY):
-        machine.stats |= {100: stat_text(100, "job", ticks=9000 + second), 101: stat_text(101, "job", ticks=5 * second)}
+        machine.stats[100] = stat_text(100, "job", ticks=9000 + second, ended=9000)
+        machine.stats[101] = stat_text(101, "job", ended=5 * second)
         if second == IDLE_EVERY:
             machine.stats[102] = stat_text(102, "job", ticks=2 * IDLE_EVERY)
         rows = list(machine.sample())
@@ -275,17 +276,19 @@ def test_a_row_stays_the_same_until_something_of_it_changes(machine: Machine) ->
 
 def test_children_that_are_too_brief_to_be_seen_count_for_their_parent(machine: Machine) -> None:
     machine.stats = {1: stat_text(1, "init"), 100: stat_text(100, "make", ticks=5, ended=900)}
-    machine.stats[200] = stat_text(200, "cc", parent=100, ticks=40)
+    machine.stats[200] = stat_text(200, "sh", parent=100, ticks=10, started=1)
+    machine.stats[300] = stat_text(300, "cc", parent=200, ticks=40, started=2)
     machine.sample()
     machine.stats[1] = stat_text(1, "init", ended=100)
     machine.stats[100] = stat_text(100, "make", ticks=7, ended=960)
-    machine.stats[200] = stat_text(200, "cc", parent=100, ticks=70)
+    machine.stats[300] = stat_text(300, "cc", parent=200, ticks=70, started=2)
     machine.sample()
-    assert {row.pid: row.cpu_ticks for row in machine.rows} == {1: 0, 100: 7, 200: 70}
-    del machine.stats[200]  # its 70 were counted, and 2 in the end were not
-    machine.stats[100] = stat_text(100, "make", ticks=9, ended=960 + 72)
+    assert {row.pid: row.cpu_ticks for row in machine.rows} == {1: 0, 100: 7, 300: 70}
+    machine.stats = {1: stat_text(1, "init", ended=200), 100: stat_text(100, "make", ticks=9, ended=960 + 82)}
+    machine.sample()  # 10 of sh and 70 of cc were counted, and 2 in the end were not
+    machine.stats = {1: stat_text(1, "init", ended=300), 100: stat_text(100, "make", ticks=10, ended=960 + 82)}
     machine.sample()
-    assert {row.pid: row.cpu_ticks for row in machine.rows} == {100: 9 + 60 - 70 + 10}
+    assert {row.pid: row.cpu_ticks for row in machine.rows} == {1: 0, 100: 10 + 60 + 2}
 
 
 def test_brief_children_of_a_server_are_counted_apart(machine: Machine) -> None:

@@ -292,6 +292,7 @@ BOMBS: list[tuple[dict[str, Any], str]] = [
     ({"data": packed(b"[" * 5_000), "lengths": (5_000,)}, "a frame cannot be read"),
     ({"data": packed(b"abc"), "lengths": (1 << 40,)}, "its length is wrong"),
     ({"data": packed(b"abc"), "lengths": (-1,)}, "its length is wrong"),
+    ({"data": packed(b"abc"), "lengths": (2,)}, "its length is wrong"),
     ({"data": packed(b"abc"), "count": 1 << 40}, "its length is wrong"),
     ({"data": packed(b""), "times": (), "lengths": (), "count": 0}, ""),
     ({"data": packed(b"a" * 5000), **MANY}, "its length"),
