@@ -41,6 +41,10 @@ def test_the_whole_screen_is_used(width: int, height: int) -> None:
     assert sum(one.region.width * one.region.height for one in placed) == width * (height - 2)
 
 
+def test_an_arrangement_has_room_for_all_its_panels() -> None:
+    assert [len(bands_for(168, height, SERVERS)) for height in (34, 33)] == [5, 4]
+
+
 def test_the_least_important_part_is_dropped_first() -> None:
     known = ("verdict", "load", "cpu", "memory", "devices", "apache", "processes", "time")
 

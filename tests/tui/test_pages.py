@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import cast
 
@@ -28,7 +29,7 @@ from tui.apps.terminal import PageApp
 from tui.drawing.appearance import Appearance
 from tui.drawing.line import Role, length
 from tui.screens.cockpit import CockpitScreen
-from tui.screens.comparison import ComparisonPage
+from tui.screens.comparison import ComparisonPage, curves
 from tui.screens.profile import ProfileScreen
 from tui.screens.series import ExperimentScreen, StepsScreen, TuneScreen, table
 from tui.screens.sessions import Chosen, SessionsPage
@@ -51,6 +52,16 @@ async def test_page_can_be_read_to_its_end(appearance: Appearance, size: tuple[i
         assert "0.05." in "\n".join(map(text_of, app.shown.page.lines))
         await pilot.press("home", "a")
         assert "a differences only" in text_of(app.shown.page.lines[-1])
+
+
+def test_curves_begin_with_the_load(appearance: Appearance) -> None:
+    runs = compared().runs
+    late = deepcopy(runs)
+    for run in late:
+        run.series.began += 10
+        run.series.at = [at + 10 for at in run.series.at]
+    first, second = (list(map(text_of, curves(each, 116, appearance)))[:8] for each in (runs, late))
+    assert first == second
 
 
 def test_worse_is_reported_in_words_and_in_colour(appearance: Appearance) -> None:

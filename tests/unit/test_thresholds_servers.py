@@ -155,6 +155,9 @@ class TestApache:
         rates: dict[str, Any] = {"groups": (group(processes=4, rss_kb=40_000),), "kind": APACHE}
         text = advice(of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates)))
         assert "Memory allows about 44 in all: 9.8 MB each" in text
+        for flying, but in ((43, False), (44, True)):  # and a worker for the status page
+            found = of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates), load={"in_flight": flying})
+            assert ("But memory allows only about 44" in advice(found)) is but
         rates["groups"] = (group(processes=4, rss_kb=4_000_000),)
         of_more = of_host(APACHE_WORKERS, serving(page("WWWW", mpm="prefork"), **rates))
         assert "But memory allows only about" in advice(of_more)

@@ -150,3 +150,13 @@ async def test_the_page_of_a_kind_that_does_not_run_is_looked_for_without_readin
     machine.httpd = {}  # who listens where, if it is read again
     assert await under_test.origins(NGINX) == []
     assert under_test.ports() == {80, 8010, 8020}
+
+
+async def test_of_two_servers_at_one_port_none_is_the_one_that_answers() -> None:
+    under_test = UnderTest(machine := Machine("static\n"), (KIND, APACHE), ["http://web1/"])
+    machine.httpd[SECOND] = (Endpoint("127.0.0.2", 8010), Endpoint("127.0.0.2", 8020))
+    under_test.look()
+    await under_test.settle(1.0)
+    ports = (8010, 8020, 8030)
+    assert [under_test.server_at(APACHE, f"http://web1:{port}/") is None for port in ports] == [True, False, True]
+    await under_test.close()

@@ -87,6 +87,7 @@ def test_a_shell_that_ends_is_quoted(messages: list[str], status: int, printed: 
     [
         ("ssh://web1", "ssh web1"),
         ("ssh://me@web1", "ssh me@web1"),
+        ("ssh://a:b@web1", "ssh a:b@web1"),
         ("ssh://me@web1:2222", "ssh ssh://me@web1:2222"),
         ("ssh://[::1]", "ssh ssh://[::1]"),
     ],
