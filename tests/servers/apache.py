@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
-from msgspec import Struct
 
 from loadtop.cli.demo.apache import ApacheInstallation, find_apache, service_user
 from tests.servers.php_fpm import Fpm, FpmFactory
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 Mpm = Literal["prefork", "worker", "event"]
 Php = Literal["mod", "fpm"]
@@ -44,10 +43,9 @@ class LoggedRequest(NamedTuple):
     reused: int
 
 
-class Apache(Struct, frozen=True):
+class Apache(Server, frozen=True):
     """A running Apache. ``certificate`` is its own (self-signed) one where it speaks TLS; ``fpm`` its php-fpm."""
 
-    program: Program
     directory: Path
     port: int
     scheme: str
@@ -68,11 +66,6 @@ class Apache(Struct, frozen=True):
     @property
     def fpm_status_url(self) -> str:
         return f"{self.url}fpm-status"
-
-    @property
-    def pid(self) -> int:
-        """The parent process, which serves nothing itself."""
-        return self.program.pid
 
     @property
     def documents(self) -> Path:
@@ -107,10 +100,6 @@ class Apache(Struct, frozen=True):
         self.program.stop()
         if self.fpm is not None:
             self.fpm.stop()
-
-    def kill(self) -> None:
-        """SIGKILL to the parent and every worker, as a server dies in the middle."""
-        self.program.kill()
 
 
 def _logged(match: re.Match[str]) -> LoggedRequest:

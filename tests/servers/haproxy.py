@@ -4,17 +4,14 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install haproxy"
 
 
-class Haproxy(Struct, frozen=True):
+class Haproxy(Server, frozen=True):
     """A running HAProxy: frontend ``fe``, backend ``be`` with servers ``s1``, ``s2``, ... and a statistics page."""
 
-    program: Program
     directory: Path
     port: int
     stats_port: int
@@ -31,13 +28,6 @@ class Haproxy(Struct, frozen=True):
     @property
     def stats_socket(self) -> Path:
         return self.directory / "stats.sock"
-
-    @property
-    def pid(self) -> int:
-        return self.program.pid
-
-    def stop(self) -> None:
-        self.program.stop()
 
 
 class HaproxyFactory:

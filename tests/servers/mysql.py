@@ -8,18 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from loadtop.cli.demo.apache import SEARCH_PATH
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install mariadb-server (Red Hat: dnf install mariadb-server)"
 
 
-class Mysql(Struct, frozen=True):
+class Mysql(Server, frozen=True):
     """A running server. The user of the test is its administrator, by the unix socket."""
 
-    program: Program
     directory: Path
     port: int
 
@@ -47,9 +45,6 @@ class Mysql(Struct, frozen=True):
         """Run these statements beside the test."""
         command = [*self.client, statements]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def stop(self) -> None:
-        self.program.stop()
 
 
 class MysqlFactory:

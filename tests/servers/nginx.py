@@ -4,11 +4,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from loadtop.cli.demo.apache import service_user
 from tests.servers.php_fpm import Fpm
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install nginx-light (Red Hat: dnf install nginx)"
 ECHO_MODULE = Path("/usr/lib/nginx/modules/ngx_http_echo_module.so")
@@ -17,10 +15,9 @@ ECHO_MODULE = Path("/usr/lib/nginx/modules/ngx_http_echo_module.so")
 STATUS_PATH = "/nginx_status"
 
 
-class Nginx(Struct, frozen=True):
+class Nginx(Server, frozen=True):
     """A running nginx. ``workers`` is the number of its worker processes; each has ``connections`` connections."""
 
-    program: Program
     directory: Path
     port: int
     workers: int
@@ -40,24 +37,12 @@ class Nginx(Struct, frozen=True):
         return f"{self.url.removesuffix('/')}{STATUS_PATH}"
 
     @property
-    def pid(self) -> int:
-        """The master process, which serves nothing itself."""
-        return self.program.pid
-
-    @property
     def error_log(self) -> Path:
         return self.directory / "error.log"
 
     def dropped(self) -> int:
         """Connections that it closed because a worker had none left, from its error log."""
         return self.error_log.read_text(errors="replace").count("worker_connections are not enough")
-
-    def stop(self) -> None:
-        self.program.stop()
-
-    def kill(self) -> None:
-        """SIGKILL to the master and every worker."""
-        self.program.kill()
 
 
 class NginxFactory:

@@ -6,33 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
-
 from loadtop.cli.demo.apache import SEARCH_PATH, service_user
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install php-fpm (Red Hat: dnf install php-fpm)"
 Manager = Literal["static", "dynamic", "ondemand"]
 
 
-class Fpm(Struct, frozen=True):
+class Fpm(Server, frozen=True):
     """A running php-fpm. It listens on ``port`` or on the unix ``socket``."""
 
-    program: Program
     directory: Path
     pool: str
     max_children: int
     port: int | None
     socket: Path | None
     status_path: str
-
-    @property
-    def pid(self) -> int:
-        """The master process."""
-        return self.program.pid
-
-    def stop(self) -> None:
-        self.program.stop()
 
 
 class FpmFactory:

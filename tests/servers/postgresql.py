@@ -10,18 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
-from tests.servers.program import Program, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, find_program, free_port, server_directory
 
 INSTALL = "apt-get install postgresql (Red Hat: dnf install postgresql-server)"
 SUPERUSER = "postgres"  # of Debian's and Red Hat's packages; root cannot run a server
 
 
-class Postgresql(Struct, frozen=True):
+class Postgresql(Server, frozen=True):
     """A running server, whose unix socket knows the user who asks."""
 
-    program: Program
     directory: Path
     port: int
     launcher: tuple[str, ...]

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 import pytest
+from msgspec import Struct
 
 from loadtop.cli.demo.apache import SEARCH_PATH
 
@@ -142,3 +143,20 @@ class Program:
         rows = [line.split() for line in found.splitlines()]
         group = str(self.process.pid)
         return [int(pid) for pid, of, state in rows if of == group and not state.startswith("Z")]
+
+
+class Server(Struct, frozen=True):
+    """A server that a test started. ``pid`` is the process that starts the others and may serve nothing itself."""
+
+    program: Program
+
+    @property
+    def pid(self) -> int:
+        return self.program.pid
+
+    def stop(self) -> None:
+        self.program.stop()
+
+    def kill(self) -> None:
+        """SIGKILL to it and every worker."""
+        self.program.kill()

@@ -4,17 +4,14 @@ import contextlib
 import socket
 from pathlib import Path
 
-from msgspec import Struct
-
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install redis-server (Red Hat: dnf install redis)"
 
 
-class Redis(Struct, frozen=True):
+class Redis(Server, frozen=True):
     """A running Redis."""
 
-    program: Program
     directory: Path
     port: int
 
@@ -35,9 +32,6 @@ class Redis(Struct, frozen=True):
         with self.client() as link:
             link.sendall("".join(f"{command}\r\n" for command in (*commands, "QUIT")).encode())
             return b"".join(iter(lambda: link.recv(65536), b"")).decode()
-
-    def stop(self) -> None:
-        self.program.stop()
 
 
 class RedisFactory:

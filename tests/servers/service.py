@@ -5,9 +5,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from msgspec import Struct
-
-from tests.servers.program import Program, answers, free_port, server_directory
+from tests.servers.program import Program, Server, answers, free_port, server_directory
 
 BURNING = """
     import os, socketserver, sys, time
@@ -160,17 +158,12 @@ RESETTING = """
 """Resets a share of the connections, its second argument, before it answers."""
 
 
-class Service(Struct, frozen=True):
-    program: Program
+class Service(Server, frozen=True):
     port: int
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
-
-    @property
-    def pid(self) -> int:
-        return self.program.pid
 
 
 class ServiceFactory:

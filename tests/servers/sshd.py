@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from collectors.transport.ssh.transport import SshTransport
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install openssh-server openssh-client"
 
 
-class Sshd(Struct, frozen=True):
+class Sshd(Server, frozen=True):
     """A running sshd for the user of the test. ``config`` is a client configuration with the alias ``alias``."""
 
-    program: Program
     directory: Path
     port: int
     user: str
@@ -45,13 +43,6 @@ class Sshd(Struct, frozen=True):
     def transport(self, *options: str) -> SshTransport:
         """A connection to it that is not made yet, by an ssh with these options."""
         return SshTransport(f"ssh://{self.alias}", ssh=("ssh", *options, "-F", str(self.config)))
-
-    @property
-    def pid(self) -> int:
-        return self.program.pid
-
-    def stop(self) -> None:
-        self.program.stop()
 
     def kill(self) -> None:
         """Ends the listener; its connections, which are in sessions of their own, go on."""

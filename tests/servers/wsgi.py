@@ -4,14 +4,13 @@ import contextlib
 import socket
 from pathlib import Path
 
-from msgspec import Struct
-
-from tests.servers.program import Program, answers, find_program, free_port, server_directory
+from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install uwsgi uwsgi-plugin-python3 (Red Hat: dnf install uwsgi uwsgi-plugin-python3)"
 
 APPLICATION = """
 import time
+
 
 def application(environ, start_response):
     time.sleep({seconds})
@@ -27,10 +26,9 @@ def wsgi_application(directory: Path, seconds: float) -> Path:
     return module
 
 
-class Uwsgi(Struct, frozen=True):
+class Uwsgi(Server, frozen=True):
     """A running uWSGI. ``port`` speaks HTTP, ``workers`` is the socket for a web server, ``stats`` the stats server."""
 
-    program: Program
     port: int
     workers: Path
     stats: str
@@ -38,10 +36,6 @@ class Uwsgi(Struct, frozen=True):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
-
-    @property
-    def pid(self) -> int:
-        return self.program.pid
 
     @property
     def uwsgi_pass(self) -> str:
@@ -54,10 +48,9 @@ class Uwsgi(Struct, frozen=True):
             return b"".join(iter(lambda: link.recv(65536), b"")).decode()
 
 
-class Gunicorn(Struct, frozen=True):
+class Gunicorn(Server, frozen=True):
     """A running gunicorn at ``port`` or at the unix ``socket``."""
 
-    program: Program
     port: int | None
     socket: Path
 
@@ -68,10 +61,6 @@ class Gunicorn(Struct, frozen=True):
     @property
     def proxy_pass(self) -> str:
         return f"http://unix:{self.socket}" if self.port is None else self.url
-
-    @property
-    def pid(self) -> int:
-        return self.program.pid
 
 
 class GunicornFactory:
