@@ -134,6 +134,7 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
         change = Change.between(counters.readings[4], counters.readings[-1])
         proof = Proof(change, sign.before, sign.peak, tight)
         assert case.proven(proof), proof
+        time.sleep(1.0)  # the server still serves what ab asked for last
         run = watch_load(
             stand.url, (*case.load, *stand.watch), directory=directory, seconds=RUN_S, launcher=stand.launcher,
             codes=case.codes, keep=kept_as(case.expected, case.name),
