@@ -89,10 +89,10 @@ class Forecaster:
         demands = sorted(use.used / rps for rps, use in known)[left_out : len(known) - left_out]
         demand = mean = sum(demands) / len(demands)
         if key[0] == "cpu":
-            # Whatever else a machine does only adds to this: the quieter half tells what a request takes. What is
-            # usually there beside the load is there at its ceiling too, and does not grow with it.
+            # Whatever else a machine does only adds to this: the quieter half tells what a request takes. What comes
+            # and goes beside the load is there at its ceiling too, and does not grow with it.
             quiet = demands[: (len(demands) + 1) // 2]
-            demand = sum(quiet) / len(quiet) + sorted(use.beside / rps for rps, use in known)[left_out]
+            demand = sum(quiet) / len(quiet) + min(use.beside / rps for rps, use in known)
             capacity -= median(max(0.0, use.used + use.beside - demand * rps) for rps, use in known)
         used = demand * sum(rps for rps, _ in known) / len(known)
         if demand <= 0 or used < LEAST_USED * capacity:
@@ -129,9 +129,9 @@ class Forecaster:
 def _cpu(host: HostView, generator: GeneratorRates | None) -> Use | None:
     """In cores. What other processes take does not grow with the load, and is not there for it.
 
-    The server's own processes and the generator's tell what a request takes, where they are known. The rest of what is
-    busy can be a database or children that live as long as a request, but also anything else: it is ``beside``. Not
-    what runs at a lower priority, which yields to a server, nor this program's own measuring.
+    The server's own processes, databases and the generator tell what a request takes, where they are known. The rest of
+    what is busy can be a database of no known kind or children that live as long as a request, but also anything else:
+    it is ``beside``. Not what runs at a lower priority, which yields to a server, nor this program's own measuring.
     """
     rates, cpu, cores = host.rates, host.cpu, host.cores
     if rates is None or cpu is None:
@@ -140,9 +140,9 @@ def _cpu(host: HostView, generator: GeneratorRates | None) -> Use | None:
     others = sum(share for share in processes if share >= OTHER_PROCESS_PCT) / 100
     stolen = (cpu.steal or 0.0) * cores / 100
     busy, capacity = max(0.0, cpu.busy * cores / 100 - others), cores - others - stolen
-    served = sum(group.cpu or 0.0 for group in rates.of_role(*SERVING)) / 100
-    if not served:
+    if not any(group.cpu for group in rates.of_role(*SERVING)):
         return Use(busy, capacity)
+    served = sum(group.cpu or 0.0 for group in rates.of_role()) / 100
     own = sum(group.cpu or 0.0 for group in rates.groups or () if group.group == LOADTOP) / 100
     loading = own if generator is None else min(own, generator.cpu / 100)
     yielding = max(0.0, cpu.nice * cores / 100 - others)

@@ -195,12 +195,22 @@ def test_the_cpu_time_of_a_request(rates: dict[str, Any], generator: float | Non
 
 def test_only_what_is_always_there_beside_the_server_is_taken_for_its_own() -> None:
     forecaster, found = Forecaster(()), None
-    for share in (25.0, 60.0, 30.0, 25.0, 90.0, 25.0, 25.0, 30.0, 60.0):
+    for share in (30.0, 60.0, 30.0, 25.0, 90.0, 30.0, 30.0, 30.0, 60.0):
         found = forecaster.add(measured(host(cpu=busy(share), **SERVED), rps=100.0), calm=True)
     assert found is not None
-    # 0.4 of two cores, and 0.1 that is always there; 0.1 comes and goes.
+    # 0.4 of two cores, and 0.1 that is always there; 0.1 and more comes and goes.
     assert found.rps == pytest.approx((2.0 - 0.1) / 0.5 * 100)
     assert found.high == pytest.approx(found.rps * 1.2)
+
+
+def test_a_database_is_a_part_of_what_a_request_takes() -> None:
+    forecaster, found = Forecaster(()), None
+    for share in range(10, 28, 2):
+        groups = (group(30.0, threads=9), group(share, name="mysql", role=Role.DATABASE))
+        found = forecaster.add(measured(host(cpu=busy((30 + share) / 2), groups=groups), rps=100.0), calm=True)
+    assert found is not None
+    # Of two cores, 0.45 for 100 requests/s (the quieter half of the middle: 0.42, 0.44, 0.46, 0.48); 0.03 beside it.
+    assert found.rps == pytest.approx((2.0 - 0.03) / 0.45 * 100)
 
 
 def test_a_generator_has_a_processor_and_a_line() -> None:
