@@ -142,12 +142,12 @@ def _cpu(host: HostView, generator: GeneratorRates | None) -> Use | None:
     busy, capacity = max(0.0, cpu.busy * cores / 100 - others), cores - others - stolen
     if not any(group.cpu for group in rates.of_role(*SERVING)):
         return Use(busy, capacity)
-    served = sum(group.cpu or 0.0 for group in rates.of_role()) / 100
+    working = sum(group.cpu or 0.0 for group in rates.of_role()) / 100
     own = sum(group.cpu or 0.0 for group in rates.groups or () if group.group == LOADTOP) / 100
     loading = own if generator is None else min(own, generator.cpu / 100)
     yielding = max(0.0, cpu.nice * cores / 100 - others)
-    beside = max(0.0, busy - served - own - yielding)
-    return Use(served + loading, capacity - (own - loading), beside)
+    beside = max(0.0, busy - working - own - yielding)
+    return Use(working + loading, capacity - (own - loading), beside)
 
 
 def _core(rates: HostRates) -> Use | None:

@@ -161,13 +161,13 @@ def worker_room(host: HostView, group: str) -> Room | None:
     return Room(max(1, int((held + free) / each)), each, basis, max(0.0, free))
 
 
-def room_for(host: HostView, group: str, now: int, wanted: int | None = None) -> Message:
-    """Whether memory allows more workers than ``now``, and the ``wanted`` number if one is advised."""
+def room_for(host: HostView, group: str, now: int, wanted: int) -> Message:
+    """Whether memory allows more workers than ``now``, and the ``wanted`` number where that is more."""
     room = worker_room(host, group)
     if room is None:
         return Message("Make sure that there is enough memory.")
     template = "Memory allows about {workers} in all: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
-    if room.workers < (now if wanted is None else wanted):
+    if room.workers < max(now, wanted):
         template = "But memory allows only about {workers} in all: {each:.1f} MB each ({basis}), {free:.0f} MB usable."
     elif room.workers > MUCH_ROOM * now:
         template = "Memory is sufficient: {each:.1f} MB each ({basis}), {free:.0f} MB usable."

@@ -150,7 +150,7 @@ class Pools(Struct, frozen=True):
                 threads=threads,
                 in_flight=measured.in_flight,
             ),
-            room_for(host, self.group, workers, max(workers, wanted)),
+            room_for(host, self.group, workers, wanted),
             Message(all_busy, slots=most, program=self.title),
             queue,
         )

@@ -105,7 +105,7 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     shorter = Message("Or shorten KeepAliveTimeout: {slots} workers only hold idle keep-alive connections.", slots=kept)
     room = Message("Make sure that there is enough memory.")
     if page.mpm == "prefork":
-        room = room_for(host, GROUP, capacity, max(capacity, flying + 1))
+        room = room_for(host, GROUP, capacity, flying + 1)
     return sentences(more, shorter if kept > capacity / 2 else None, room)
 
 

@@ -90,7 +90,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
     in_flight = measured.in_flight
     return sentences(
         Message(more, most=most, callers=callers, in_flight=in_flight),
-        room_for(host, GROUP, most or 1, callers),
+        room_for(host, GROUP, most or 1, callers or 0),
         Message(all_busy, most=most, pool=pool.pool),
         queue,
     )
