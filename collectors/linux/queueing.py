@@ -1,18 +1,20 @@
-"""Queueing disciplines that shape what an interface sends: the rate that is left of its speed, and what they hold back.
+"""What limits the rate of an interface: queueing disciplines for what it sends, policers for what it receives.
 
-The text is that of ``tc -s qdisc show``, and for each interface with HTB that of ``tc -s class show dev NAME`` after a
-line ``dev NAME`` (iproute2, tc/tc_qdisc.c, tc_class.c and q_*.c). A transport reads it where ``tc`` is installed, or
-makes it from the kernel's own answers.
+The text is that of ``tc -s qdisc show``, then, each after a line ``dev NAME``, for interfaces with HTB that of
+``tc -s class show dev NAME``, and for those with a discipline at the ingress that of ``tc -s filter show dev NAME
+ingress`` (iproute2, tc/tc_qdisc.c, tc_class.c, tc_filter.c, q_*.c and m_police.c). A transport reads it where ``tc`` is
+installed, or makes it from the kernel's own answers.
 
 tbf and netem have a ``rate`` for all that passes, cake a ``bandwidth``. fq's ``maxrate`` is that of one connection. In
 HTB a class sends at its ``ceil`` at most, and at those of the classes above it. Which class has the traffic follows
-from what each has sent since the reading before; what passes by all classes is not shaped. Policing at the ingress has
-no rate here: filters are not read.
+from what each has sent since the reading before; what passes by all classes is not shaped. Policers are treated in the
+same way: the one that has seen most has the rate. One that lets pass what exceeds its rate, or that counts packets
+instead of bytes, has none.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 
 from msgspec import Struct
@@ -26,23 +28,35 @@ QDISCS = "@qdiscs"
 QDISC_BYTES = 1 << 17
 MOST_CLASSES = 4096
 _MOST_MBIT = 1e7  # what claims more is not shaped
+_Sent = Mapping[tuple[str, str], int]
+"""Bytes by the name of an interface and a handle."""
 
 _RATE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?P<unit>[KMGT]i?)?bit", re.ASCII)
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SENT = re.compile(
-    r" Sent (?P<bytes>\d{1,19}) bytes \d{1,19} pkt \(dropped (?P<drops>\d{1,19}), overlimits (?P<overlimits>\d{1,19}) ",
+    r"\s?Sent (?P<bytes>\d{1,19}) bytes \d{1,19} pkts? "
+    r"\(dropped (?P<drops>\d{1,19}), overlimits (?P<overlimits>\d{1,19})[ )]",
     re.ASCII,
 )
 _BACKLOG = re.compile(r" backlog \S{1,20} (?P<packets>\d{1,19})p ", re.ASCII)
 _RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth", "fq": "maxrate"}
 _PASS_ALL = frozenset(("tbf", "netem"))  # they pass everything on to the one discipline within them
 _ROOT = "root"
+_INGRESS = frozenset(("ingress", "clsact"))
+_POLICE = re.compile(
+    r"\s{1,4}(?:action order \d{1,2}:\s{1,4})?police (?P<handle>0x[0-9a-f]{1,8}) rate (?P<rate>\S{1,40})"
+    r" .{0,200}?\baction (?P<exceeds>\w{1,20})",
+    re.ASCII,
+)
+_DROPS = frozenset(("drop", "reclassify"))
+"""What a policer does with a packet over its rate, where that ends in a drop (Linux, net/sched/cls_api.c,
+tcf_classify(): what is reclassified again and again is dropped)."""
 
 
 class Discipline(Struct, frozen=True):
-    """One queueing discipline, or one class of HTB. ``handle`` is its own (``8001:``, ``1:10``) and ``parent`` that of
-    what it is in, or ``root``; ``mbit`` is the most that it sends; ``backlog`` counts packets that wait now, the others
-    are counters."""
+    """One queueing discipline, one class of HTB, or one policer. ``handle`` is its own (``8001:``, ``1:10``, ``0x1``)
+    and ``parent`` that of what it is in, or ``root``; ``mbit`` is the most that it lets pass; ``backlog`` counts
+    packets that wait now, the others are counters. ``sent_bytes`` of a policer include what it drops."""
 
     kind: str
     handle: str
@@ -55,20 +69,25 @@ class Discipline(Struct, frozen=True):
 
 
 class Interface(Struct, frozen=True):
-    """The queueing disciplines of one interface, and its classes by their handle."""
+    """The queueing disciplines of one interface, its classes, and its policers at the ingress."""
 
     disciplines: tuple[Discipline, ...] = ()
     classes: tuple[Discipline, ...] = ()
+    policers: tuple[Discipline, ...] = ()
 
     @property
     def root(self) -> Discipline | None:
         return next((each for each in self.disciplines if each.parent == _ROOT), None)
 
+    @property
+    def ingress(self) -> Discipline | None:
+        return next((each for each in self.disciplines if each.kind in _INGRESS), None)
+
 
 def parse_disciplines(text: str) -> Mapping[str, Interface]:
-    """What shapes each interface, by its name. Lines that are none of a discipline, a class or what one has sent are
-    passed over: every discipline prints some of its own."""
-    disciplines, classes = defaultdict[str, list[Discipline]](list), defaultdict[str, list[Discipline]](list)
+    """What limits each interface, by its name. Lines that are none of a discipline, a class, a policer or what one has
+    sent are passed over: each kind prints some of its own."""
+    disciplines, classes, policers = (defaultdict[str, list[Discipline]](list) for _ in range(3))
     device, newest = "", list[Discipline]()
     for line in complete_lines(text):
         words = line.split()
@@ -80,52 +99,69 @@ def parse_disciplines(text: str) -> Mapping[str, Interface]:
         elif words[:2] == ["class", "htb"] and len(words) > 3:
             newest = classes[device] if len(classes[device]) < MOST_CLASSES else []
             newest.append(_discipline(words, words[3:]))
+        elif police := _POLICE.match(line):
+            newest = policers[device] if len(policers[device]) < MOST_CLASSES else []
+            newest.append(_policer(police))
+        elif words[:1] == ["filter"] or words[:2] == ["action", "order"]:
+            newest = []  # the counters that follow are not a policer's
         elif newest:
             newest[-1] = _with_counters(newest[-1], line)
-    return {name: Interface(tuple(found), tuple(classes.get(name, ()))) for name, found in disciplines.items()}
+    return {
+        name: Interface(tuple(found), tuple(classes.get(name, ())), tuple(policers.get(name, ())))
+        for name, found in disciplines.items()
+    }
 
 
 class Shaping:
-    """What shapes the interfaces of one machine. It is read with every sample while there is any, else now and then."""
+    """What limits the interfaces of one machine. It is read with every sample while something does, else now and
+    then."""
 
     def __init__(self) -> None:
         self._interfaces: Mapping[str, Interface] = {}
         self._sent: Mapping[tuple[str, str], int] = {}
-        self._rates: Mapping[str, float] = {}
+        self._shaped_mbit: Mapping[str, float] = {}
+        self._policed_mbit: Mapping[str, float] = {}
 
     def files(self, *, slow: bool) -> Iterator[Wanted]:
         """What the next sample is to read; ``slow``: also what hardly ever changes."""
-        if slow or self._rates:
+        if slow or self._shaped_mbit or self._policed_mbit:
             yield Wanted(QDISCS, QDISC_BYTES)
 
     def learn(self, reading: Reading) -> None:
         if QDISCS not in reading.files:
             return
         self._interfaces = parse_disciplines(reading.optional(QDISCS) or "")
-        found = ((name, _rate(name, each, self._sent)) for name, each in self._interfaces.items())
-        self._rates = {name: mbit for name, mbit in found if mbit is not None}
+        self._shaped_mbit, self._policed_mbit = self._limits(_shaped), self._limits(_policed)
         self._sent = {
             (name, each.handle): each.sent_bytes
             for name, interface in self._interfaces.items()
-            for each in (*interface.disciplines, *interface.classes)
+            for each in (*interface.disciplines, *interface.classes, *interface.policers)
         }
 
-    def applied(self, networks: Iterable[Network], connections: int | None) -> tuple[Network, ...]:
-        """The same interfaces with what shapes them. ``connections`` are those of TCP that are established."""
-        return tuple(self._shaped(network, max(1, connections or 0)) for network in networks)
+    def _limits(self, rate: Callable[[str, Interface, _Sent], float | None]) -> Mapping[str, float]:
+        found = ((name, rate(name, interface, self._sent)) for name, interface in self._interfaces.items())
+        return {name: mbit for name, mbit in found if mbit is not None}
 
-    def _shaped(self, network: Network, connections: int) -> Network:
-        mbit, interface = self._rates.get(network.name), self._interfaces.get(network.name)
-        root = None if interface is None else interface.root
-        if mbit is None or root is None:
+    def applied(self, networks: Iterable[Network], connections: int | None) -> tuple[Network, ...]:
+        """The same interfaces with what limits them. ``connections`` are those of TCP that are established."""
+        return tuple(self._limited(network, max(1, connections or 0)) for network in networks)
+
+    def _limited(self, network: Network, connections: int) -> Network:
+        interface = self._interfaces.get(network.name, Interface())
+        mbit, root = self._shaped_mbit.get(network.name), interface.root
+        if mbit is not None and root is not None:
+            network = replace(
+                network,
+                shaped_mbit=mbit * connections if root.kind == "fq" else mbit,
+                queue_drops=root.drops,
+                queue_overlimits=root.overlimits,
+                queue_backlog=root.backlog,
+            )
+        policed_mbit = self._policed_mbit.get(network.name)
+        if policed_mbit is None:
             return network
-        return replace(
-            network,
-            shaped_mbit=mbit * connections if root.kind == "fq" else mbit,
-            queue_drops=root.drops,
-            queue_overlimits=root.overlimits,
-            queue_backlog=root.backlog,
-        )
+        over = sum(each.overlimits for each in interface.policers if each.mbit is not None)
+        return replace(network, policed_mbit=policed_mbit, policed_drops=over)
 
 
 def _discipline(words: list[str], rest: list[str]) -> Discipline:
@@ -134,6 +170,11 @@ def _discipline(words: list[str], rest: list[str]) -> Discipline:
     parent = _ROOT if rest[0] == _ROOT else short(_after("parent", rest))
     name = "ceil" if words[0] == "class" else _RATES.get(kind, "")
     return Discipline(kind, short(words[2]), parent, parse_rate(_after(name, rest)) if name else None)
+
+
+def _policer(match: re.Match[str]) -> Discipline:
+    mbit = parse_rate(match["rate"]) if match["exceeds"] in _DROPS else None
+    return Discipline("police", match["handle"], "", mbit)
 
 
 def _after(name: str, words: list[str]) -> str:
@@ -159,13 +200,13 @@ def _with_counters(discipline: Discipline, line: str) -> Discipline:
     return discipline
 
 
-def _rate(name: str, interface: Interface, before: Mapping[tuple[str, str], int]) -> float | None:
+def _shaped(name: str, interface: Interface, before: _Sent) -> float | None:
     """The most that one interface sends, in Mbit/s; ``None`` where nothing of it is shaped."""
     root = interface.root
     if root is None:
         return None
     if root.kind == "htb":
-        return _class_rate(name, root, interface.classes, before)
+        return _busiest_rate(name, root, interface.classes, before)
     inside = {each.parent.partition(":")[0]: each for each in interface.disciplines if each.parent != _ROOT}
     rates, place = [root.mbit], root
     for _ in interface.disciplines:  # a discipline in itself ends nowhere
@@ -177,10 +218,14 @@ def _rate(name: str, interface: Interface, before: Mapping[tuple[str, str], int]
     return min((mbit for mbit in rates if mbit is not None), default=None)
 
 
-def _class_rate(
-    name: str, root: Discipline, classes: Iterable[Discipline], before: Mapping[tuple[str, str], int]
-) -> float | None:
-    """What the class of HTB that has sent most may send; ``None`` where most went by all of them."""
+def _policed(name: str, interface: Interface, before: _Sent) -> float | None:
+    """The most that one interface receives, in Mbit/s; ``None`` where no policer drops what is more."""
+    ingress = interface.ingress
+    return None if ingress is None else _busiest_rate(name, ingress, interface.policers, before)
+
+
+def _busiest_rate(name: str, root: Discipline, classes: Iterable[Discipline], before: _Sent) -> float | None:
+    """The rate of the class, or policer, that has seen most; ``None`` where most went by all of them."""
 
     def sent(each: Discipline) -> int:
         return max(0, each.sent_bytes - before.get((name, each.handle), 0))

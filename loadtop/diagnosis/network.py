@@ -26,16 +26,18 @@ def fullest(host: HostView) -> NetworkRates | None:
 
 
 class _LineAdvice(NamedTuple):
-    """What to do about a full line, by its fuller direction; ``shaped``: a queueing discipline limits what it sends."""
+    """What to do about a full line, by its fuller direction; ``shaped``: a queueing discipline limits what it sends;
+    ``policed``: a policer limits what it receives."""
 
     receives: Translatable
     sends: Translatable
     shaped: Translatable
+    policed: Translatable
 
     def on(self, line: NetworkRates, carried: float) -> Message:
-        template = self.sends if line.sends else self.receives
+        template, limited = (self.sends, self.shaped) if line.sends else (self.receives, self.policed)
         if line.possible_mbit != line.link_mbit:
-            template = self.shaped
+            template = limited
         return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
 
 
@@ -52,6 +54,10 @@ _SERVER_ADVICE = _LineAdvice(
         "Raise the rate of the queueing discipline (tc qdisc), compress responses (mod_deflate, mod_brotli), or let "
         "clients cache them: {interface} sends {carried:.3g} of the {speed} Mbit/s allowed."
     ),
+    policed=(
+        "Raise the rate of the policer (tc filter), or send less to this host (smaller uploads, compressed or cached "
+        "responses of backends): {carried:.3g} Mbit/s arrive at {interface}, where {speed} are allowed."
+    ),
 )
 _GENERATOR_ADVICE = _LineAdvice(
     receives=(
@@ -65,6 +71,10 @@ _GENERATOR_ADVICE = _LineAdvice(
     shaped=(
         "Raise the rate of the queueing discipline (tc qdisc), or send smaller request bodies: {interface} sends "
         "{carried:.3g} of the {speed} Mbit/s allowed."
+    ),
+    policed=(
+        "Raise the rate of the policer (tc filter), compress responses, or use more generator machines: "
+        "{carried:.3g} Mbit/s arrive at {interface}, where {speed} are allowed."
     ),
 )
 
@@ -85,18 +95,19 @@ def _assess_line(host: HostView, advice: _LineAdvice) -> Assessment | None:
     again = None if host.rates is None or host.rates.tcp is None else host.rates.tcp.retransmits
     name = f"network.{line.name}"
     carried = (line.tx_kb if line.sends else line.rx_kb) * 8 * 1024 / 1e6
-    source = "line speed" if line.possible_mbit == line.link_mbit else "tc qdisc: rate"
+    limited = "tc qdisc: rate" if line.sends else "tc filter: police rate"
+    source = "line speed" if line.possible_mbit == line.link_mbit else limited
     votes = [line.util > 95.0, exceeds(again, RETRANSMITS_S)]
-    queue = _queue(line) if line.sends and line.queue_backlog is not None else ()
-    if queue:
-        votes.append(any(row.value for row in queue))
+    held_back = _held_back(line)
+    if held_back:
+        votes.append(any(row.value for row in held_back))
     return Assessment(
         over=line.util > UTIL_PCT,
         held=line.util > UTIL_CLEAR_PCT,
         evidence=(
             Row(f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
             Row(f"{name}.{'tx' if line.sends else 'rx'}_mbit_s", carried, line.possible_mbit, "Mbit/s", source),
-            *queue,
+            *held_back,
             Row("tcp.retransmits_s", again, RETRANSMITS_S, "/s", "loadtop; affects only the confidence"),
         ),
         advice=lambda: advice.on(line, carried),
@@ -104,9 +115,13 @@ def _assess_line(host: HostView, advice: _LineAdvice) -> Assessment | None:
     )
 
 
-def _queue(line: NetworkRates) -> tuple[Row, ...]:
-    """What a queueing discipline that shapes the line holds back."""
+def _held_back(line: NetworkRates) -> tuple[Row, ...]:
+    """What a queueing discipline or a policer holds back in the fuller direction of a line, if there is one."""
     name = f"network.{line.name}"
+    if not line.sends and line.policed_mbit is not None:
+        return (Row(f"{name}.policed_drops_s", line.policed_drops, 0.0, "/s", "tc filter: overlimits"),)
+    if not line.sends or line.queue_backlog is None:
+        return ()
     return (
         Row(f"{name}.queue_drops_s", line.queue_drops, 0.0, "/s", "tc qdisc: dropped"),
         Row(f"{name}.queue_overlimits_s", line.queue_overlimits, 0.0, "/s", "tc qdisc: overlimits"),

@@ -152,8 +152,10 @@ class Disk(Struct, frozen=True):
 class Network(Struct, frozen=True):
     """One interface; counters since it came up. ``link_mbit`` is the link speed if the system reports it.
 
-    ``shaped_mbit`` is the rate to which a queueing discipline limits what it sends. Only where there is one, the rest
-    is not ``None``: packets that the discipline dropped, how often it held one back, and how many wait in it now."""
+    ``shaped_mbit`` is the rate to which a queueing discipline limits what it sends. Only where there is one, the
+    figures of its queue are not ``None``: packets that it dropped, how often it held one back, and how many wait in it
+    now. ``policed_mbit`` is the rate over which a policer drops what is received, and ``policed_drops`` the packets
+    that were over it."""
 
     name: str
     rx_bytes: int
@@ -169,11 +171,18 @@ class Network(Struct, frozen=True):
     queue_drops: int | None = None
     queue_overlimits: int | None = None
     queue_backlog: int | None = None
+    policed_mbit: float | None = None
+    policed_drops: int | None = None
 
     @property
     def sends_mbit(self) -> float | None:
         """The most that it can send in Mbit/s, where that is known."""
         return min((mbit for mbit in (self.link_mbit, self.shaped_mbit) if mbit), default=None)
+
+    @property
+    def receives_mbit(self) -> float | None:
+        """The most that it can receive in Mbit/s, where that is known."""
+        return min((mbit for mbit in (self.link_mbit, self.policed_mbit) if mbit), default=None)
 
 
 class Listener(Struct, frozen=True):

@@ -223,7 +223,7 @@ def _network(before: model.Network, now: model.Network, seconds: float) -> recor
     tx = per_second(before.tx_bytes, now.tx_bytes, seconds)
     if rx is None or tx is None:
         return None
-    used = ((rx, now.link_mbit), (tx, now.sends_mbit))
+    used = ((rx, now.receives_mbit), (tx, now.sends_mbit))
     first, last = (net.rx_errors + net.tx_errors + net.rx_drops + net.tx_drops for net in (before, now))
     return records.NetworkRates(
         name=now.name,
@@ -238,6 +238,8 @@ def _network(before: model.Network, now: model.Network, seconds: float) -> recor
         queue_drops=per_second(before.queue_drops, now.queue_drops, seconds),
         queue_overlimits=per_second(before.queue_overlimits, now.queue_overlimits, seconds),
         queue_backlog=now.queue_backlog,
+        policed_mbit=None if now.policed_mbit is None else now.receives_mbit,
+        policed_drops=per_second(before.policed_drops, now.policed_drops, seconds),
     )
 
 

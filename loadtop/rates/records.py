@@ -96,8 +96,9 @@ class DiskRates(Struct, frozen=True):
 class NetworkRates(Struct, frozen=True):
     """Per second; ``util`` is the fuller direction in percent of what is possible there, where that is known.
 
-    Only where a queueing discipline shapes what is sent, the rest is not ``None``: the rate that it leaves, packets
-    that it dropped and how often it held one back, per second, and the packets that wait in it (a gauge)."""
+    Only where a queueing discipline shapes what is sent, these are not ``None``: the rate that it leaves, packets that
+    it dropped and how often it held one back, per second, and the packets that wait in it (a gauge). The last two are
+    those of a policer of what is received: the rate that it leaves, and the packets over it per second."""
 
     name: str
     rx_kb: float
@@ -111,18 +112,21 @@ class NetworkRates(Struct, frozen=True):
     queue_drops: float | None = None
     queue_overlimits: float | None = None
     queue_backlog: int | None = None
+    policed_mbit: float | None = None
+    policed_drops: float | None = None
 
     @property
     def sends(self) -> bool:
         """Whether out is the fuller direction."""
-        if self.shaped_mbit is None:
+        if self.shaped_mbit is None and self.policed_mbit is None:
             return self.tx_kb >= self.rx_kb
-        return self.tx_kb / self.shaped_mbit >= (self.rx_kb / self.link_mbit if self.link_mbit else 0.0)
+        out, into = self.shaped_mbit or self.link_mbit, self.policed_mbit or self.link_mbit
+        return (self.tx_kb / out if out else 0.0) >= (self.rx_kb / into if into else 0.0)
 
     @property
     def possible_mbit(self) -> float | None:
         """What is possible in the fuller direction, in Mbit/s."""
-        return self.shaped_mbit if self.sends and self.shaped_mbit is not None else self.link_mbit
+        return (self.shaped_mbit if self.sends else self.policed_mbit) or self.link_mbit
 
 
 class TcpRates(Struct, frozen=True):

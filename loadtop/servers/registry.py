@@ -48,6 +48,7 @@ _DEVICES: dict[str, Translatable] = {
     "queue_drops_s": "queue drops",
     "queue_overlimits_s": "packets delayed",
     "queue_backlog": "packets queued",
+    "policed_drops_s": "packets over the rate",
 }
 
 _OF_CORES: dict[str, Translatable] = {

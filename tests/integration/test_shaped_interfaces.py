@@ -1,4 +1,5 @@
-"""Interfaces that ``tc`` really shapes, in a network of their own: near, from the kernel, and far, from ``tc``."""
+"""Interfaces that ``tc`` really shapes, in a network of their own: near, from the kernel, and far, from ``tc``. Few
+kernels for containers have policers: what a remote ``tc`` says of them is what a real one printed."""
 
 import subprocess
 import sys
@@ -40,6 +41,13 @@ os.setgroups([])
 os.setresuid(65534, 65534, 65534)  # who may not read the checkout, perhaps
 print(disciplines(), end="")
 """
+POLICED = ROOT / "tests" / "fixtures" / "tc" / "policers.txt"
+TC = """#!/bin/sh
+case "$*" in
+    "-s qdisc show") sed "/^dev /,\\$d" FILE ;;
+    "-s filter show dev va ingress") sed -n "/^dev va/,/^dev d0/p" FILE | grep -v "^dev " ;;
+esac
+"""
 SHAPES = {"eth7": 20.0, "eth8": 12.5, "eth9": None, "eth10": None}
 
 
@@ -79,3 +87,18 @@ async def test_a_remote_host(sshd: SshdFactory, shaped: Path) -> None:
     finally:
         await transport.close()
     assert {line.name: line.shaped_mbit for line in sample.networks or ()} == {"lo": None, **SHAPES}
+
+
+async def test_policers_of_a_remote_host(sshd: SshdFactory, tmp_path: Path) -> None:
+    (tmp_path / "tc").write_text(TC.replace("FILE", str(POLICED)))
+    (tmp_path / "tc").chmod(0o755)
+    network = 'unshare --net sh -c "ip link add va type veth peer name vb; $SSH_ORIGINAL_COMMAND"'
+    server = sshd(extra=f"ForceCommand PATH={tmp_path}:$PATH {network}")
+    transport = server.transport()
+    await transport.connect()
+    try:
+        sample = await LinuxMachine(transport, KINDS).sample()
+    finally:
+        await transport.close()
+    found = {line.name: (line.policed_mbit, line.policed_drops) for line in sample.networks or ()}
+    assert found == {"lo": (None, None), "va": (20.0, 89), "vb": (None, None)}

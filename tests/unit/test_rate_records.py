@@ -121,6 +121,14 @@ def test_what_has_no_rate_of_a_disk_or_a_line() -> None:
             NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, None, 6.5536, 1000.0),
         ),
         ({"shaped_mbit": 1000.0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536, 100.0)),
+        (
+            {"policed_mbit": 10.0, "policed_drops": 4},
+            NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 327.68, policed_mbit=10.0),
+        ),
+        (
+            {"policed_mbit": 1000.0},
+            NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 5.0, 100, 65.536, policed_mbit=100.0),
+        ),
         ({"link_mbit": None, "rx_errors": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 4.0, None, None)),
         ({"rx_drops": 0, "tx_drops": 0}, NetworkRates("eth0", 4000.0, 8000.0, 20.0, 5.0, 0.0, 100, 65.536)),
     ],
@@ -380,21 +388,27 @@ def test_what_is_stolen_is_not_delivered(steal: float | None, delivered: float, 
 
 
 @pytest.mark.parametrize(
-    ("rx_kb", "tx_kb", "link", "shaped", "sends", "possible"),
+    ("rx_kb", "tx_kb", "link", "shaped", "policed", "sends", "possible"),
     [
-        (10.0, 10.0, 1000, None, True, 1000),
-        (11.0, 10.0, 1000, None, False, 1000),
-        (100.0, 10.0, 1000, 20.0, True, 20.0),  # 0.5 of a 20th out, a 10th of a 100th in
-        (1000.0, 10.0, 1000, 20.0, False, 1000),
-        (500.0, 10.0, 1000, 20.0, True, 20.0),
-        (1000.0, 0.0, None, 20.0, True, 20.0),
-        (1.0, 0.0, 1000, 20.0, False, 1000),
+        (10.0, 10.0, 1000, None, None, True, 1000),
+        (11.0, 10.0, 1000, None, None, False, 1000),
+        (100.0, 10.0, 1000, 20.0, None, True, 20.0),  # 0.5 of a 20th out, a 10th of a 100th in
+        (1000.0, 10.0, 1000, 20.0, None, False, 1000),
+        (500.0, 10.0, 1000, 20.0, None, True, 20.0),
+        (1000.0, 0.0, None, 20.0, None, True, 20.0),
+        (1.0, 0.0, 1000, 20.0, None, False, 1000),
+        (10.0, 100.0, 1000, None, 20.0, False, 20.0),
+        (10.0, 1000.0, 1000, None, 20.0, True, 1000),
+        (0.0, 1000.0, None, None, 20.0, True, None),
+        (20.0, 10.0, 1000, 10.0, 20.0, True, 10.0),
+        (21.0, 10.0, 1000, 10.0, 20.0, False, 20.0),
     ],
 )
 def test_the_fuller_direction_of_a_line(
-    rx_kb: float, tx_kb: float, link: int | None, shaped: float | None, sends: bool, possible: float
-) -> None:
-    line = NetworkRates("eth0", rx_kb, tx_kb, 0.0, 0.0, 0.0, link, None, shaped)
+    rx_kb: float, tx_kb: float, link: int | None, shaped: float | None, policed: float | None, sends: bool,
+    possible: float | None,
+) -> None:  # fmt: skip
+    line = NetworkRates("eth0", rx_kb, tx_kb, 0.0, 0.0, 0.0, link, None, shaped, policed_mbit=policed)
     assert (line.sends, line.possible_mbit) == (sends, possible)
 
 

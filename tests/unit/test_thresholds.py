@@ -539,6 +539,23 @@ class TestNetwork:
         with pytest.raises(StopIteration):
             value(found, "network.eth0.queue_backlog")
 
+    @pytest.mark.parametrize(
+        ("role", "remedy"),
+        [
+            ("target", "Raise the rate of the policer (tc filter), or send less"),
+            ("generator", "Raise the rate of the pol"),
+        ],
+    )
+    def test_a_line_that_a_policer_limits(self, role: str, remedy: str) -> None:
+        line = self.line("eth0", 98.3, 1000, 240.0, 12.0)
+        found = of_host(NETWORK, host(role=role, networks=(replace(line, policed_mbit=2.0, policed_drops=7.0),)))
+        assert states(found) == (True, True)
+        assert value(found, "network.eth0.policed_drops_s") == 7.0
+        assert [row[4] for row in found.evidence if row[3] == "Mbit/s"] == ["tc filter: police rate"]
+        assert advice(found).startswith(remedy)
+        assert "1.97 Mbit/s arrive at eth0, where 2 are allowed" in advice(found)
+        assert found.confidence == 0.967
+
     def test_a_line_of_unknown_speed_is_never_full(self) -> None:
         view = host(networks=(self.line("eth0", None, None), self.line("eth1", 99.0, 0)))
         assert assessment(NETWORK, view) is None

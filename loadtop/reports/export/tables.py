@@ -270,7 +270,7 @@ TABLES = (
         _with_rates("networks", "name"),
         _joined(
             _figures(model.Network, RECORD),
-            _figures(NetworkRates, RATES, leave=("name", "link_mbit", "shaped_mbit", "queue_backlog")),
+            _figures(NetworkRates, RATES, leave=("name", "link_mbit", "shaped_mbit", "queue_backlog", "policed_mbit")),
         ),
     ),
     _of_hosts(
