@@ -18,6 +18,7 @@ from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.peers import CLOCKS, Asked
 from collectors.linux.peers import parse as parse_clocks
+from collectors.linux.processes import parse_stat
 from collectors.linux.sockets import LISTENERS, OPEN_TABLES, holders, parse_holders, parse_listeners, parse_table
 from collectors.machine import Endpoint, Missing, Reading, Request, Wanted
 from collectors.servers import KINDS
@@ -68,6 +69,28 @@ async def far(machine: Sshd) -> AsyncIterator[SshTransport]:
     await transport.connect()
     yield transport
     await transport.close()
+
+
+@pytest.mark.parametrize("name", ["plain", "two words"])
+async def test_the_cpu_time_of_ended_children(far: SshTransport, tmp_path: Path, name: str) -> None:
+    """A name with a space takes another way there."""
+    (tmp_path / name).symlink_to(find_program("bash", install="apt-get install bash"))
+    child = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+    with subprocess.Popen([tmp_path / name, "-c", f"(trap : 0; {child}); read x"], stdin=subprocess.PIPE) as parent:
+        try:
+            theirs = None
+            for _ in range(100):
+                reading = await far.read(Request((Wanted("/proc/stat"),), processes=True))
+                stat = reading.processes.get(parent.pid)
+                theirs = parse_stat(stat) if isinstance(stat, str) else stat
+                if theirs is not None and theirs.ended_ticks:
+                    break
+                await asyncio.sleep(0.05)
+            assert theirs is not None
+            assert theirs == parse_stat(Path(f"/proc/{parent.pid}/stat").read_text())
+            assert theirs.ended_ticks > 0
+        finally:
+            parent.kill()
 
 
 async def test_local_and_remote_agree(far: SshTransport) -> None:

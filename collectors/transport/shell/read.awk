@@ -85,7 +85,7 @@ function process(name) {
     if ($0 == raw[name]) return 0
     if ($2 ~ /[)]$/ && $24 != "" && !index(substr($0, length($1) + length($2) + 2), ")")) {
         raw[name] = $0
-        return tell(name, $1 " " $2 " " $3 " " $4 " 0 0 0 0 0 0 0 0 0 " $14 " " $15 " 0 0 0 0 " $20 " 0 " $22 " 0 " $24 " 0\n")
+        return tell(name, $1 " " $2 " " $3 " " $4 " 0 0 0 0 0 0 0 0 0 " $14 " " $15 " " $16 " " $17 " 0 0 " $20 " 0 " $22 " 0 " $24 " 0\n")
     }
     delete raw[name]
     return tell(name, needed(text_of(name)))
@@ -96,7 +96,7 @@ function needed(stat,   half, halves, v) {
     halves = split(stat, half, "[)] ")
     if (halves < 2 || split(half[halves], v, " ") < 23) return stat
     return substr(stat, 1, length(stat) - length(half[halves])) v[1] " " v[2] " 0 0 0 0 0 0 0 0 0 " v[12] " " v[13] \
-        " 0 0 0 0 " v[18] " 0 " v[20] " 0 " v[22] " 0\n"
+        " " v[14] " " v[15] " 0 0 " v[18] " 0 " v[20] " 0 " v[22] " 0\n"
 }
 
 # How long a thread waited for a processor, where its process has done something since or was not told of: all threads of
