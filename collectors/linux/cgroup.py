@@ -1,4 +1,4 @@
-"""The web server's own control group: its limits, how often they were hit, and its pressure; version 1 and 2.
+"""The control groups of the servers under test: limits, how often they were hit, and pressure; version 1 and 2.
 
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and scheduler/sched-bwc.rst. A limit holds
 for a group and all below it, so the tightest over a group and its ancestors counts, with the counters of its group.
@@ -8,9 +8,11 @@ for a group and all below it, so the tightest over a group and its ancestors cou
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from operator import itemgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.memory import parse_pressure
@@ -21,6 +23,8 @@ from loadtop.model import Cause, CgroupLimits
 MOUNTS = "/proc/self/mountinfo"
 PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
 UNLIMITED_BYTES = 1 << 62  # version 1 prints the largest multiple of a page for "no limit"; nothing real comes near
+
+MOST_SERVERS = 8  # whose groups are read
 
 _CPU = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat"), 2: ("cpu.max", "cpu.stat")}
 _MEMORY = {
@@ -41,7 +45,8 @@ class Mount(Struct, frozen=True):
 
 
 class GroupDirectories(Struct, frozen=True):
-    """The directories of a group for each resource, followed by those of its ancestors."""
+    """The directories of a group for each resource, followed by those of its ancestors. In version 1, a process can be
+    in a group for memory and in another one for the processor: ``path`` has both then."""
 
     path: str
     version: int
@@ -93,13 +98,15 @@ def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> GroupDirectori
     unified, cpu, memory = (found.get(name, ()) for name in ("", "cpu", "memory"))
     pressure = unified[0] if unified else None
     if cpu or memory:
-        return GroupDirectories(groups.get("memory") or groups["cpu"], 1, cpu, memory, pressure)
+        paths = [groups[name] for name, directories in (("memory", memory), ("cpu", cpu)) if directories]
+        return GroupDirectories(" and ".join(dict.fromkeys(paths)), 1, cpu, memory, pressure)
     return GroupDirectories(groups[""], 2, unified, unified, pressure) if unified else None
 
 
-def read_limits(reading: Reading, place: GroupDirectories) -> CgroupLimits:
-    """Return the limits that hold for a group, from a reading with its :meth:`GroupDirectories.files`; ``None`` for
-    missing values. Of equal limits, the group's own counts: its directory comes first."""
+def read_limits(reading: Reading, place: GroupDirectories, server: str = "") -> CgroupLimits:
+    """Return the limits that hold for the group of a ``server``, from a reading with its
+    :meth:`GroupDirectories.files`; ``None`` for missing values. Of equal limits, the group's own counts: its directory
+    comes first."""
     quotas = ((*_quota(reading, directory, place.version), directory) for directory in place.cpu)
     _, quota, period, cpu_directory = min(quotas, key=itemgetter(0), default=(math.inf, None, None, ""))
     stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT)
@@ -119,6 +126,7 @@ def read_limits(reading: Reading, place: GroupDirectories) -> CgroupLimits:
         memory_used_kb=None if used is None else used // 1024,
         memory_failures=failures,
         pressure=parse_pressure(*stalls) if any(text is not None for text in stalls) else None,
+        servers=(server,) if server else (),
     )
 
 
@@ -130,52 +138,78 @@ def tightest_memory(reading: Reading, place: GroupDirectories) -> tuple[float, s
 
 
 class CgroupCollector:
-    """The group of one process over time. Each sample determines which files the next one reads. The mounts are taken
-    from each reading that contains :data:`MOUNTS`."""
+    """The groups of some processes over time. Each sample determines which files the next one reads. The mounts are
+    taken from each reading that contains :data:`MOUNTS`."""
 
     def __init__(self) -> None:
-        self._membership: Wanted | None = None
         self._mounts: tuple[Mount, ...] | Missing = Missing("not read")
-        self._located: tuple[str, tuple[Mount, ...]] | None = None
-        self._place: GroupDirectories | None = None
-        self._files: tuple[Wanted, ...] = ()
+        self._followed: dict[int, _Followed] = {}
 
-    def files(self, servers: tuple[int, ...]) -> tuple[Wanted, ...]:
-        """What the next sample is to read, where ``servers`` are the first processes of the web servers."""
-        membership = Wanted(f"/proc/{servers[0]}/cgroup", 16384) if servers else None
-        if membership != self._membership:
-            self._membership, self._located = membership, None
-            self._place, self._files = None, ()
-        return () if membership is None else (membership, *self._files)
+    def files(self, servers: Mapping[int, str]) -> tuple[Wanted, ...]:
+        """What the next sample is to read. ``servers`` are the first processes of servers and what their processes are
+        listed under, the most important first; of too many, the rest is left out."""
+        followed = (_Followed(pid, name) for pid, name in islice(servers.items(), MOST_SERVERS))
+        self._followed = {each.pid: self._followed.get(each.pid, each) for each in followed}
+        return tuple(dict.fromkeys(wanted for each in self._followed.values() for wanted in each.files()))
 
-    def collect(self, reading: Reading) -> CgroupLimits:
-        """The limits of the group; raises :class:`AbsentError` with the reason where there is none (yet)."""
+    def collect(self, reading: Reading) -> tuple[CgroupLimits, ...]:
+        """The limits of the first server's group, then of those of the others. Raises :class:`AbsentError` with the
+        reason where there is none (yet)."""
         mountinfo = reading.files.get(MOUNTS)
         if mountinfo is not None:
             self._mounts = mountinfo if isinstance(mountinfo, Missing) else parse_mounts(mountinfo)
-        if self._membership is None:
-            raise AbsentError("no web server found", cause=Cause.NOTHING)
+        if not self._followed:
+            raise AbsentError("no server found", cause=Cause.NOTHING)
+        found: dict[str, CgroupLimits] = {}
+        problem: AbsentError | ParseError | None = None
+        for each in self._followed.values():
+            try:
+                limits = each.limits(reading, self._mounts)
+            except (AbsentError, ParseError) as error:
+                problem = problem or error
+                continue
+            known = found.setdefault(limits.path, limits)
+            if known is not limits:
+                servers = tuple(dict.fromkeys(known.servers + limits.servers))
+                found[limits.path] = replace(known, servers=servers)
+        if problem is not None and not found:
+            raise problem
+        return tuple(found.values())
+
+
+class _Followed:
+    """The group of one process."""
+
+    def __init__(self, pid: int, server: str) -> None:
+        self.pid, self._server = pid, server
+        self._membership = Wanted(f"/proc/{pid}/cgroup", 16384)
+        self._located: tuple[str, tuple[Mount, ...]] | None = None
+        self._place: GroupDirectories | None = None
+
+    def files(self) -> tuple[Wanted, ...]:
+        return (self._membership, *(() if self._place is None else self._place.files()))
+
+    def limits(self, reading: Reading, mounts: tuple[Mount, ...] | Missing) -> CgroupLimits:
+        """Raises :class:`AbsentError` while its files are not read, and where they cannot be."""
         place = self._place
-        self._locate(reading, self._membership)
+        self._locate(reading, mounts)
         if self._place is None:
             raise AbsentError(
-                "the control groups of the web server are not mounted on this host",
+                "the control groups of the server are not mounted on this host",
                 fix="sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
             )
         if self._place != place:
             raise AbsentError("not read yet", cause=Cause.PENDING)
-        return read_limits(reading, self._place)
+        return read_limits(reading, self._place, self._server)
 
-    def _locate(self, reading: Reading, membership: Wanted) -> None:
+    def _locate(self, reading: Reading, mounts: tuple[Mount, ...] | Missing) -> None:
         """Locate the files for the next sample. Mounts and groups rarely change."""
-        if isinstance(self._mounts, Missing):
-            raise AbsentError(self._mounts.at(MOUNTS))
-        text = reading.text(membership.path)
-        if (text, self._mounts) == self._located:
-            return
-        self._place = locate(parse_membership(text), self._mounts)
-        self._files = self._place.files() if self._place is not None else ()
-        self._located = text, self._mounts
+        if isinstance(mounts, Missing):
+            raise AbsentError(mounts.at(MOUNTS))
+        text = reading.text(self._membership.path)
+        if (text, mounts) != self._located:
+            self._place = locate(parse_membership(text), mounts)
+            self._located = text, mounts
 
 
 def _directories(mount: Mount, path: str) -> tuple[str, ...]:

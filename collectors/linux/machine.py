@@ -18,7 +18,7 @@ from collectors.linux.queueing import Shaping
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted
 from collectors.parsing import excerpt
 from collectors.routing import OWN_ADDRESSES, own_addresses, shown_addresses
-from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network, Role
+from loadtop.model import Cpu, HostFacts, HostSample, Memory, Network
 
 HOSTNAME = "/proc/sys/kernel/hostname"
 KERNEL = "/proc/sys/kernel/osrelease"
@@ -50,8 +50,7 @@ class LinuxMachine:
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage
         self.set_aside = self._table.set_aside
-        self._web = [kind.group for kind in kinds if kind.role is Role.WEB]
-        self._cgroup = CgroupCollector()
+        self._cgroups = CgroupCollector()
         self._container = Container()
         self._core_speeds = CoreSpeeds()
         self._shaping = Shaping()
@@ -115,8 +114,8 @@ class LinuxMachine:
         if slow:
             files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES), *container.FILES]
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
-        servers = tuple(pid for group in self._web for pid in self.tested(group))
-        files += self._cgroup.files(servers or ((container.FIRST,) if self._container.limited else ()))
+        first = {container.FIRST: ""} if self._container.limited else {}
+        files += self._cgroups.files(self._table.serving() or first)
         files += self._container.files()
         files += [Wanted(path) for path in self._followed]
         table, different = self._table, tuple(dict.fromkeys(files))
@@ -139,6 +138,7 @@ class LinuxMachine:
             return self._container.memory(reading, memory.parse(text(memory.MEMINFO)))
 
         tcp = run.collect("tcp", lambda: sockets.collect(reading), (*sockets.COUNTERS, *sockets.TABLES))
+        groups = run.collect("cgroup", lambda: self._cgroups.collect(reading)) or ()
         sample = HostSample(
             host="",
             at=reading.at,
@@ -163,7 +163,8 @@ class LinuxMachine:
             processes=run.collect(
                 "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
             ),
-            cgroup=run.collect("cgroup", lambda: self._cgroup.collect(reading)),
+            cgroup=groups[0] if groups else None,
+            more_cgroups=groups[1:],
             outcomes=tuple(run.found),
             facts=self._facts or _facts(reading, self._transport.source, processor, gauges),
             took_s=round(time.perf_counter() - began, 6),

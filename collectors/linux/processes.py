@@ -103,7 +103,8 @@ class ProcessTable:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
         self._weighed = [kind.group for kind in kinds if kind.role in (Role.WEB, Role.APPLICATION)]
-        self._timed = {SERVICE, LOADTOP, *(kind.group for kind in kinds if kind.role in SERVING)}
+        self._served = [kind for kind in kinds if kind.role in SERVING]
+        self._timed = {SERVICE, LOADTOP, *(kind.group for kind in self._served)}
         self._known: dict[int, _Known] = {}
         self._members: dict[str, tuple[_Known, ...]] = {}
         self._roots: dict[str, tuple[int, ...]] = {}
@@ -118,6 +119,12 @@ class ProcessTable:
 
     def tested(self, group: str) -> tuple[int, ...]:
         return tuple(pid for pid in self.roots(group) if pid not in self._aside)
+
+    def serving(self) -> Mapping[int, str]:
+        """The first processes of the servers under test and the group that each counts in, web servers first."""
+        groups = sorted(self._served, key=lambda kind: kind.role is not Role.WEB)
+        found = {pid: kind.group for kind in groups for pid in self.tested(kind.group)}
+        return found | dict.fromkeys(sorted(self._services & self._known.keys()), SERVICE)
 
     def set_aside(self, pids: frozenset[int], services: frozenset[int] = frozenset()) -> None:
         self._aside, self._services = pids, services

@@ -1,6 +1,7 @@
 """The processors: all full, one full while others idle, given away by the hypervisor, or kept back by a quota."""
 
 from collections.abc import Collection, Iterable, Iterator
+from operator import itemgetter
 
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
@@ -319,13 +320,16 @@ STEAL = Verdict(
 
 
 def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
-    """The quota stops the server in many periods, for long enough to matter."""
-    rates, sample = host.rates, host.sample
-    group = None if sample is None else sample.cgroup
-    known = None if rates is None else rates.cgroup
-    if known is None or known.throttled is None or group is None or group.cpu_quota_us is None:
+    """The quota stops a server in many periods, for long enough to matter. Of several with a quota, the one that is
+    stopped in most counts."""
+    found = [
+        (known.throttled, known.throttled_ms, group)
+        for group, known in host.control_groups()
+        if known is not None and known.throttled is not None and group.cpu_quota_us is not None
+    ]
+    if not found:
         return None
-    share, lost = known.throttled, known.throttled_ms
+    share, lost, group = max(found, key=itemgetter(0))
     has_effect = lost is None or lost > LOST_MS_S
     return Assessment(
         over=share > PERIODS_PCT and has_effect,

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from loadtop.diagnosis.finding import Forecast
 from loadtop.diagnosis.network import fullest
-from loadtop.model import LOADTOP, OTHER, SERVING, HostSample, LoadState, Role
+from loadtop.model import LOADTOP, OTHER, SERVING, LoadState, Role
 from loadtop.model.histogram import mean
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import GeneratorRates, HostRates
@@ -118,7 +118,7 @@ class Forecaster:
                 uses |= {
                     "cpu": _cpu(host, generator),
                     "cpu-core": _core(rates),
-                    "throttled": _quota(sample, rates),
+                    "throttled": _quota(host, rates),
                 }
                 for demands in self._demands:
                     uses |= demands(measured, host, pools == 1)
@@ -160,11 +160,15 @@ def _core(rates: HostRates) -> Use | None:
     return None
 
 
-def _quota(sample: HostSample, rates: HostRates) -> Use | None:
-    limits, group = sample.cgroup, next(iter(rates.of_role(Role.WEB)), None)
-    if limits is None or not limits.cpu_quota_us or not limits.cpu_period_us or group is None or group.cpu is None:
-        return None
-    return Use(group.cpu / 100, limits.cpu_quota_us / limits.cpu_period_us)
+def _quota(host: HostView, rates: HostRates) -> Use | None:
+    """The quota of the servers that use most of theirs."""
+    found: list[Use] = []
+    for limits, _ in host.control_groups():
+        names = limits.servers or tuple(each.group for each in rates.of_role(Role.WEB))
+        used = sum(group.cpu or 0.0 for group in rates.of_role(*SERVING) if group.group in names) / 100
+        if limits.cpu_quota_us and limits.cpu_period_us and used:
+            found.append(Use(used, limits.cpu_quota_us / limits.cpu_period_us))
+    return max(found, key=lambda use: use.used / use.capacity, default=None)
 
 
 def served(measured: Measured, shown: int, *, alone: bool) -> float:

@@ -101,10 +101,9 @@ def _advice(measured: Measured, workers: int, stopped: float, wait: float | None
 
 
 def _shares_a_quota(measured: Measured) -> bool:
-    """Whether the web server beside the generator is stopped by a quota too: that is then ``throttled``, of both."""
-    beside = [host.rates for host in _beside(measured)]
-    groups = [rates.cgroup for rates in beside if rates is not None and rates.cgroup is not None]
-    return any((group.throttled or 0.0) > PERIODS_CLEAR_PCT for group in groups)
+    """Whether a server beside the generator is stopped by a quota too: that is then ``throttled``, of both."""
+    groups = (rates for host in _beside(measured) for _, rates in host.control_groups())
+    return any(rates is not None and (rates.throttled or 0.0) > PERIODS_CLEAR_PCT for rates in groups)
 
 
 def _assess_machine(measured: Measured, host: HostView) -> Assessment | None:

@@ -1,6 +1,9 @@
 """Memory: pages that are swapped, or evicted and soon needed again, while tasks wait for them; and how many worker
 processes it has room for. Occupancy never decides: pages swapped out long ago cost nothing (as atop's manual says)."""
 
+from collections.abc import Iterator
+from operator import itemgetter
+
 from msgspec import Struct
 
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
@@ -8,7 +11,7 @@ from loadtop.i18n import Message, Parameter, sentences
 from loadtop.model import CgroupLimits, Role
 from loadtop.model.server import WorkerLimit
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import HostRates
+from loadtop.rates.records import CgroupRates
 
 TRAFFIC_KB_S = 40.0  # kB/s in and out together: atop calls more than 10 pages of 4 kB per second critical
 
@@ -29,9 +32,16 @@ USABLE = 0.8  # part of the free memory for more workers: the rest is for the pa
 MUCH_ROOM = 20  # times the present number from which a number that memory allows is no help any more
 
 
-def _own_stall(rates: HostRates) -> float | None:
-    """Percent of the time in which some task of the server's own control group waited for memory."""
-    return None if rates.cgroup is None or rates.cgroup.pressure is None else rates.cgroup.pressure.memory_some
+def _own_stall(group: CgroupRates | None) -> float | None:
+    """Percent of the time in which some task of a server's own control group waited for memory."""
+    return None if group is None or group.pressure is None else group.pressure.memory_some
+
+
+def _filled(host: HostView) -> Iterator[tuple[float, CgroupLimits, CgroupRates | None]]:
+    """Percent of its memory limit that each control group of the servers uses."""
+    for group, rates in host.control_groups():
+        if group.memory_limit_kb and group.memory_used_kb is not None:
+            yield 100.0 * group.memory_used_kb / group.memory_limit_kb, group, rates
 
 
 def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
@@ -44,7 +54,7 @@ def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
     stall = None if rates.pressure is None else rates.pressure.memory_some
     stalled = None if stall is None else stall >= STALL_PCT
     faulted = None if faults is None else faults >= FAULTS_S
-    own = _own_stall(rates)
+    own = max((stall for _, each in host.control_groups() if (stall := _own_stall(each)) is not None), default=None)
     others = own is not None and own < OWN_STALL_PCT
     return Assessment(
         over=traffic > TRAFFIC_KB_S and (stalled or faulted or stalled is faulted is None) and not others,
@@ -80,14 +90,13 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
     rates, sample = host.rates, host.sample
     if rates is None or sample is None or sample.memory is None or rates.paging is None:
         return None
-    memory, group, paging = sample.memory, sample.cgroup, rates.paging
-    left, filled = memory.available_pct, None
-    if group is not None and group.memory_limit_kb and group.memory_used_kb is not None:
-        filled = 100.0 * group.memory_used_kb / group.memory_limit_kb
+    memory, paging = sample.memory, rates.paging
+    fullest, group, own = max(_filled(host), key=itemgetter(0), default=(None, sample.cgroup, rates.cgroup))
+    left, filled = memory.available_pct, fullest
     wanted_again = [pages for pages in (paging.refaults_pages, paging.direct_reclaimed_pages) if pages is not None]
     if not wanted_again:
         return None
-    again, stall = max(wanted_again), _own_stall(rates)
+    again, stall = max(wanted_again), _own_stall(own)
     if stall is None and rates.pressure is not None:
         stall = rates.pressure.memory_some
     tight = (left is not None and left < AVAILABLE_PCT) or (filled is not None and filled > GROUP_PCT)
@@ -155,7 +164,8 @@ def worker_room(host: HostView, group: str) -> Room | None:
     if each <= 0:
         return None
     free = USABLE * memory.available_kb
-    limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
+    cgroup = sample.cgroup_of(group)
+    limit = None if cgroup is None else cgroup.memory_limit_kb
     if limit is not None:
         free = min(free, USABLE * limit - held)
     return Room(max(1, int((held + free) / each)), each, basis, max(0.0, free))
@@ -182,7 +192,7 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
     setting: Parameter = limit.setting
     if isinstance(setting, str) and setting.startswith("--"):  # loadtop has options too
         setting = Message("{option} of {program}", option=setting, program=limit.group)
-    figures: dict[str, Parameter] = {"setting": setting, "now": limit.now, "memory": _more_memory(host)}
+    figures: dict[str, Parameter] = {"setting": setting, "now": limit.now, "memory": _more_memory(host, limit.group)}
     if room is None or (limit.now is not None and room.workers >= limit.now):
         template = "Lower {setting} from {now}, or {memory}."
         if limit.now is None:
@@ -202,10 +212,11 @@ def fewer_workers(host: HostView, *, swapping: bool) -> Message:
     return Message(template, workers=room.workers, each=room.each_kb / 1024, basis=room.basis, **figures)
 
 
-def _more_memory(host: HostView) -> Message:
-    """What else helps: the machine may have much memory, and only the server's control group little."""
+def _more_memory(host: HostView, group: str) -> Message:
+    """What else helps: the machine may have much memory, and only the control group of the server little."""
     sample = host.sample
-    limit = None if sample is None or sample.cgroup is None else sample.cgroup.memory_limit_kb
+    cgroup = None if sample is None else sample.cgroup_of(group)
+    limit = None if cgroup is None else cgroup.memory_limit_kb
     total = None if sample is None or sample.memory is None else sample.memory.total_kb
     if limit is None or (total is not None and limit >= total):
         return Message("add memory")

@@ -237,7 +237,8 @@ class Process(Struct, frozen=True):
 
 
 class CgroupLimits(Struct, frozen=True):
-    """The web server's own control group. Limits are ``None`` where there is none; counters in microseconds."""
+    """The control group of a server under test. Limits are ``None`` where there is none; counters in microseconds.
+    ``servers`` are the names under which the processes of those in it are listed."""
 
     path: str
     version: int
@@ -250,6 +251,7 @@ class CgroupLimits(Struct, frozen=True):
     memory_used_kb: int | None = None
     memory_failures: int | None = None
     pressure: Pressure | None = None
+    servers: tuple[str, ...] = ()
 
 
 class State(StrEnum):
@@ -289,7 +291,8 @@ class HostSample(Struct, frozen=True):
 
     ``at`` is that machine's own uptime in seconds, so network delay does not distort rates. A part that is ``None`` has
     an :class:`Outcome` that says why; the same holds for a kind missing from ``servers``. ``facts`` is one object for
-    all samples.
+    all samples. ``cgroup`` is the control group of the web server, or of the only server under test, and
+    ``more_cgroups`` those of others that are in another one.
     """
 
     host: str
@@ -308,7 +311,12 @@ class HostSample(Struct, frozen=True):
     tcp: Tcp | None = None
     processes: tuple[Process, ...] | None = None
     cgroup: CgroupLimits | None = None
+    more_cgroups: tuple[CgroupLimits, ...] = ()
     peers: Peers | None = None
     locks: tuple[FileLock, ...] | None = None
     servers: Mapping[str, tuple[ServerReading, ...]] = field(default_factory=dict[str, tuple[ServerReading, ...]])
     outcomes: tuple[Outcome, ...] = ()
+
+    def cgroup_of(self, group: str) -> CgroupLimits | None:
+        """The control group in which the processes are that are listed under this name."""
+        return next((each for each in self.more_cgroups if group in each.servers), self.cgroup)

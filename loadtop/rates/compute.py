@@ -50,6 +50,7 @@ def host_rates(
         },
         cgroup=_both(_cgroup, before.cgroup, now.cgroup, seconds),
         peers=None if peers is None else _waiting(peers, groups or (), now.locks or ()),
+        more_cgroups=_more_cgroups(before.more_cgroups, now.more_cgroups, seconds),
     )
 
 
@@ -260,7 +261,16 @@ def _cgroup(before: model.CgroupLimits, now: model.CgroupLimits, seconds: float)
         throttled_ms=None if lost is None else lost / 1000.0,
         memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
         pressure=_both(pressure_shares, before.pressure, now.pressure, seconds),
+        path=now.path,
     )
+
+
+def _more_cgroups(
+    before: Iterable[model.CgroupLimits], now: Iterable[model.CgroupLimits], seconds: float
+) -> tuple[records.CgroupRates, ...]:
+    earlier = {each.path: each for each in before}
+    found = (_cgroup(earlier[each.path], each, seconds) for each in now if each.path in earlier)
+    return tuple(each for each in found if each is not None)
 
 
 MISSED = 1.5

@@ -7,11 +7,11 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from loadtop.model import Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
+from loadtop.model import CgroupLimits, Frame, HostSample, HostState, LoadSample, Role, ServerKind, ServerReading
 from loadtop.model.places import EXEC
 from loadtop.model.server import ServiceState
 from loadtop.rates.compute import host_rates, load_rates
-from loadtop.rates.records import CpuShares, GroupRates, HostRates, LoadRates, ServerRates
+from loadtop.rates.records import CgroupRates, CpuShares, GroupRates, HostRates, LoadRates, ServerRates
 
 OLDEST_S = 5.0  # a rate over more time says little of this moment; our own
 
@@ -65,6 +65,15 @@ class HostView(Struct, frozen=True):
     def servers(self, kind: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind that the newest interval read, whose readings are of type ``record``."""
         return () if self.rates is None else self.rates.of_kind(kind, record)
+
+    def control_groups(self) -> tuple[tuple[CgroupLimits, CgroupRates | None], ...]:
+        """Those of the servers under test, the web server's first."""
+        if self.sample is None:
+            return ()
+        rates = None if self.rates is None else self.rates.cgroup
+        first = () if self.sample.cgroup is None else ((self.sample.cgroup, rates),)
+        by_path = {} if self.rates is None else {each.path: each for each in self.rates.more_cgroups}
+        return (*first, *((each, by_path.get(each.path)) for each in self.sample.more_cgroups))
 
     def services(self) -> tuple[ServiceState, ...]:
         """How full the databases and caches say that they are that the newest interval read."""

@@ -172,13 +172,14 @@ class GroupRates(Struct, frozen=True):
 
 
 class CgroupRates(Struct, frozen=True):
-    """The web server's control group: percent of its periods that were throttled, how long in all (ms per second),
-    hits of its memory limit per second, and its own stalls."""
+    """The control group of a server: percent of its periods that were throttled, how long in all (ms per second), hits
+    of its memory limit per second, and its own stalls."""
 
     throttled: float | None
     throttled_ms: float | None
     memory_failures: float | None
     pressure: PressureShares | None
+    path: str = ""
 
 
 class PeerRates(Struct, frozen=True):
@@ -233,6 +234,7 @@ class HostRates(Struct, frozen=True):
     servers: Mapping[str, tuple[ServerRates[ServerReading], ...]]
     cgroup: CgroupRates | None = None
     peers: tuple[PeerRates, ...] | None = None
+    more_cgroups: tuple[CgroupRates, ...] = ()
 
     def of_kind(self, name: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind, whose readings are of type ``record``."""

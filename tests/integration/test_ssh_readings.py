@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from collectors.linux.peers import CLOCKS, Asked
 from collectors.linux.peers import parse as parse_clocks
 from collectors.linux.processes import parse_stat
 from collectors.linux.sockets import LISTENERS, OPEN_TABLES, holders, parse_holders, parse_listeners, parse_table
-from collectors.machine import Endpoint, Missing, Reading, Request, Wanted
+from collectors.machine import Endpoint, Missing, ProcessStat, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.shell import frames
@@ -71,26 +71,26 @@ async def far(machine: Sshd) -> AsyncIterator[SshTransport]:
     await transport.close()
 
 
-@pytest.mark.parametrize("name", ["plain", "two words"])
-async def test_the_cpu_time_of_ended_children(far: SshTransport, tmp_path: Path, name: str) -> None:
-    """A name with a space takes another way there."""
-    (tmp_path / name).symlink_to(find_program("bash", install="apt-get install bash"))
-    child = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
-    with subprocess.Popen([tmp_path / name, "-c", f"(trap : 0; {child}); read x"], stdin=subprocess.PIPE) as parent:
-        try:
-            theirs = None
-            for _ in range(100):
-                reading = await far.read(Request((Wanted("/proc/stat"),), processes=True))
-                stat = reading.processes.get(parent.pid)
-                theirs = parse_stat(stat) if isinstance(stat, str) else stat
-                if theirs is not None and theirs.ended_ticks:
-                    break
-                await asyncio.sleep(0.05)
-            assert theirs is not None
-            assert theirs == parse_stat(Path(f"/proc/{parent.pid}/stat").read_text())
-            assert theirs.ended_ticks > 0
-        finally:
-            parent.kill()
+def stat_of(pid: int) -> ProcessStat:
+    return parse_stat(Path(f"/proc/{pid}/stat").read_text())
+
+
+@pytest.fixture(params=["plain", "two words"])
+def busy_parent(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[int]:
+    """A process with a child that took some CPU time and ended. The name with a space takes another way there."""
+    program = tmp_path / request.param
+    program.symlink_to(find_program("bash", install="apt-get install bash"))
+    script = "(trap : 0; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done); read x"
+    with subprocess.Popen([program, "-c", script], stdin=subprocess.PIPE) as parent:
+        assert wait_until(lambda: stat_of(parent.pid).ended_ticks > 0)
+        yield parent.pid
+        parent.kill()
+
+
+async def test_the_cpu_time_of_ended_children(far: SshTransport, busy_parent: int) -> None:
+    processes = (await far.read(Request((Wanted("/proc/stat"),), processes=True))).processes
+    assert isinstance(processes, Mapping)
+    assert parse_stat(str(processes[busy_parent])) == stat_of(busy_parent)
 
 
 async def test_local_and_remote_agree(far: SshTransport) -> None:

@@ -70,8 +70,11 @@ def _neutral_host(host: HostState, facts: dict[str, HostFacts]) -> HostState:
     known = facts.setdefault(host.name, replace(sample.facts, hostname="lab", kernel=sample.facts.kernel[:3]))
     processes = None if sample.processes is None else tuple(map(_neutral_process, sample.processes))
     group = None if sample.cgroup is None else replace(sample.cgroup, path="/lab")
+    groups = tuple(replace(each, path=f"/lab{number}") for number, each in enumerate(sample.more_cgroups))
     outcomes = tuple(replace(outcome, reason="") for outcome in sample.outcomes)
-    neutral: HostSample = replace(sample, facts=known, processes=processes, cgroup=group, outcomes=outcomes)
+    neutral: HostSample = replace(
+        sample, facts=known, processes=processes, cgroup=group, more_cgroups=groups, outcomes=outcomes
+    )
     return replace(host, sample=neutral)
 
 

@@ -86,6 +86,20 @@ def quota(cores: float) -> Build:
     return build
 
 
+def quota_of_php_fpm(cores: float) -> Build:
+    """The same for php-fpm alone, with an Apache before it that may use everything."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        launcher = [] if lifted else bench.stack.enter_context(cpu_quota(cores))
+        server = bench.apache(
+            mpm="event", php="fpm", workers=25, pages={"page.php": COMPUTING}, fpm_children=16, fpm_launcher=launcher
+        )
+        watch = ("--apache", server.status_url, "--fpm", server.fpm_status_url)
+        return Stand(f"{server.url}page.php", watch, sign=partial(throttled_periods, launcher) if launcher else None)
+
+    return build
+
+
 def disk(operations: int) -> Build:
     """Apache whose page writes to a disk of few operations per second, and waits until it is written."""
 
@@ -98,13 +112,16 @@ def disk(operations: int) -> Build:
     return build
 
 
-def line(mbit: int, kilobytes: int) -> Build:
-    """A page over a line of few Mbit/s, with the generator at its other end."""
+def line(mbit: int, kilobytes: int, *, told: bool = True) -> Build:
+    """A page over a line of few Mbit/s, with the generator at its other end. Where loadtop is not ``told`` how fast the
+    line is, it finds the rate of the queueing discipline."""
 
     def build(bench: Bench, lifted: bool) -> Stand:
         far = bench.stack.enter_context(namespace(None if lifted else mbit))
         url = behind(bench, far, {"page.html": "x" * 1024 * kilobytes})
-        return Stand(f"{url}page.html", ("--link", str(mbit)), far.launcher, lambda: far.sent_bytes() * 8e-6)
+        return Stand(
+            f"{url}page.html", ("--link", str(mbit)) if told else (), far.launcher, lambda: far.sent_bytes() * 8e-6
+        )
 
     return build
 
@@ -180,6 +197,10 @@ CASES = [
         evidence="cgroup.throttled_pct", advice="Raise the CPU quota of 0.2 cores",
     ),
     Case(
+        name="half a core for php-fpm", expected="throttled", build=quota_of_php_fpm(0.5), concurrency=8,
+        proven=is_throttled, evidence="cgroup.throttled_pct", advice="Raise the CPU quota of 0.5 cores",
+    ),
+    Case(
         name="150 writes a second", expected="disk", build=disk(150), concurrency=8, proven=is_disk_bound,
         evidence="blocked", advice="wait for the disk",
     ),
@@ -202,6 +223,10 @@ CASES = [
     Case(
         name="60 Mbit/s, 20 kB", expected="network", build=line(60, 20), concurrency=20, proven=partial(fills, 60),
         evidence="network.", advice="of 60 Mbit/s",
+    ),
+    Case(
+        name="20 Mbit/s by tbf, 100 kB", expected="network", build=line(20, 100, told=False), concurrency=10,
+        proven=partial(fills, 20), evidence="network.", advice="Raise the rate of the queueing discipline",
     ),
     Case(
         name="96 MB for 14 children, event", expected="swap", build=little_memory_and_swap(96, 14, fpm=True),

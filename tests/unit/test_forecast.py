@@ -142,6 +142,10 @@ def nearest(view: HostView, times: int = LEAST_INTERVALS, **changes: Any) -> tup
 IDLE = {"cpu": None}
 FPM = group(20.0, name="fpm", role=Role.APPLICATION)
 STOPPED = {"cgroup": CgroupLimits("/", 2, 50_000, 100_000)}
+FPM_STOPPED = {
+    "cgroup": CgroupLimits("/", 2),
+    "more_cgroups": (CgroupLimits("/fpm", 2, 40_000, 100_000, servers=("fpm",)),),
+}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +164,7 @@ STOPPED = {"cgroup": CgroupLimits("/", 2, 50_000, 100_000)}
         ({}, IDLE | {"groups": (group(19.0, threads=9), FPM)}, ("cpu-core", 500.0)),
         (STOPPED, IDLE | {"groups": (group(20.0, threads=9),)}, ("throttled", 250.0)),
         (STOPPED, IDLE | {"groups": (replace(group(threads=9), cpu=None),)}, None),
+        (FPM_STOPPED, IDLE | {"groups": (group(20.0, threads=9), FPM)}, ("throttled", 200.0)),
         ({"cgroup": CgroupLimits("/", 2, None, 100_000)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),
         ({"cgroup": CgroupLimits("/", 2, 50_000, None)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),
     ],

@@ -151,15 +151,18 @@ def test_tcp() -> None:
 @pytest.mark.parametrize(
     ("changes", "rates"),
     [
-        ({}, CgroupRates(20.0, 3.0, 2.0, None)),
-        ({"periods": 100}, CgroupRates(None, 3.0, 2.0, None)),
-        ({"throttled_periods": None, "throttled_us": None}, CgroupRates(None, None, 2.0, None)),
+        ({}, CgroupRates(20.0, 3.0, 2.0, None, "/web")),
+        ({"periods": 100}, CgroupRates(None, 3.0, 2.0, None, "/web")),
+        ({"throttled_periods": None, "throttled_us": None}, CgroupRates(None, None, 2.0, None, "/web")),
         ({"path": "/other"}, None),
     ],
 )
 def test_control_group(changes: dict[str, Any], rates: CgroupRates | None) -> None:
     now = replace(PERIODS, periods=120, throttled_periods=14, throttled_us=7000, memory_failures=9)
-    assert two_seconds({"cgroup": PERIODS}, {"cgroup": replace(now, **changes)}).cgroup == rates
+    now = replace(now, **changes)
+    assert two_seconds({"cgroup": PERIODS}, {"cgroup": now}).cgroup == rates
+    found = two_seconds({"more_cgroups": (PERIODS,)}, {"more_cgroups": (replace(now, path="/new"), now)}).more_cgroups
+    assert found == (() if rates is None else (rates,))
 
 
 def test_processes_and_their_groups() -> None:

@@ -325,6 +325,18 @@ class TestProcessors:
         assert states(found) == (over, held)
         assert found.confidence == confidence
 
+    def test_quotas_of_several_servers(self) -> None:
+        """The one that stops its server most counts, whatever its place."""
+        sample = {
+            "cgroup": CgroupLimits("/web", 2, 150_000, 100_000),
+            "more_cgroups": (CgroupLimits("/proxy", 2), CgroupLimits("/fpm", 2, 50_000, 100_000)),
+        }
+        for web, fpm, said in ((1.0, 40.0, "/fpm is throttled in 40 %"), (45.0, 40.0, "/web is throttled in 45 %")):
+            rates = CgroupRates(fpm, 100.0, 0.0, None, "/fpm"), CgroupRates(None, None, 0.0, None, "/proxy")
+            found = of_host(THROTTLED, host(sample, cgroup=CgroupRates(web, 100.0, 0.0, None), more_cgroups=rates))
+            assert said in advice(found)
+            assert states(found) == (True, True)
+
     @pytest.mark.parametrize(
         ("limits", "said"),
         [
@@ -424,7 +436,22 @@ class TestMemory:
         paging = replace(NO_PAGING, swap_in_kb=traffic - 3.0, swap_out_kb=3.0, major_faults=faults)
         pressure = None if stall is None else replace(NO_STALL, memory_some=stall)
         mine = None if own is None else CgroupRates(None, None, None, replace(NO_STALL, memory_some=own))
-        assert states(of_host(SWAP, host(paging=paging, pressure=pressure, cgroup=mine))) == (over, held)
+        sample = {"cgroup": CgroupLimits("/web", 2)}
+        assert states(of_host(SWAP, host(sample, paging=paging, pressure=pressure, cgroup=mine))) == (over, held)
+
+    def test_swapping_of_a_second_server(self) -> None:
+        """The web server's group never waits for memory, that of the application does."""
+        paging = replace(NO_PAGING, swap_in_kb=40.5, major_faults=200.0)
+        sample = {"cgroup": CgroupLimits("/web", 2), "more_cgroups": (CgroupLimits("/fpm", 2),)}
+        for own, over in ((2.0, True), (0.9, False)):
+            web, fpm = (
+                CgroupRates(None, None, None, replace(NO_STALL, memory_some=stall), path)
+                for stall, path in ((0.0, "/web"), (own, "/fpm"))
+            )
+            view = host(
+                sample, paging=paging, pressure=replace(NO_STALL, memory_some=50.0), cgroup=web, more_cgroups=(fpm,)
+            )
+            assert states(of_host(SWAP, view)) == (over, over)
 
     @pytest.mark.parametrize(
         ("available", "used", "again", "stall", "over", "held"),
@@ -454,6 +481,27 @@ class TestMemory:
             found = of_host(MEMORY, view)
             assert states(found) == (over, held)
             assert ("Raise the 9 MB limit" in advice(found)) is (used is not None)
+
+    def test_the_fullest_control_group_counts(self) -> None:
+        limits = CgroupLimits("/web", 2, memory_limit_kb=20_000, memory_used_kb=5_000)
+        more = CgroupLimits("/fpm", 2, memory_limit_kb=10_000, memory_used_kb=9_500, servers=("php-fpm",))
+        own = CgroupRates(None, None, 0.0, replace(NO_STALL, memory_some=50.0), "/fpm")
+        sample = {"memory": Memory(1_000_000, 0, 500_000), "cgroup": limits, "more_cgroups": (more,)}
+        calm = CgroupRates(None, None, 0.0, NO_STALL, "/web")
+        view = host(sample, paging=replace(NO_PAGING, refaults_pages=501.0), cgroup=calm, more_cgroups=(own,))
+        found = of_host(MEMORY, view)
+        assert states(found) == (True, True)
+        assert value(found, "cgroup.memory_pct") == 95.0
+        assert "Raise the 9 MB limit" in advice(found)
+
+    @pytest.mark.parametrize(("name", "workers"), [("httpd", 200), ("php-fpm", 80)])
+    def test_each_server_has_the_room_of_its_control_group(self, name: str, workers: int) -> None:
+        sample = {
+            "cgroup": CgroupLimits("/web", 2, memory_limit_kb=25_000, servers=("httpd",)),
+            "more_cgroups": (CgroupLimits("/fpm", 2, memory_limit_kb=10_000, servers=("php-fpm",)),),
+        }
+        room = known(worker_room(host(sample, groups=(group(processes=100, name=name),)), name))
+        assert room.workers == workers
 
     @pytest.mark.parametrize(
         ("pss", "sample", "workers", "each", "free"),

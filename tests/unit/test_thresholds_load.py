@@ -9,7 +9,7 @@ from loadtop.diagnosis.errors import ERRORS
 from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message
-from loadtop.model import LOADTOP, Failures, GeneratorSample, LoadState
+from loadtop.model import LOADTOP, CgroupLimits, Failures, GeneratorSample, LoadState
 from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
 from loadtop.rates.records import CgroupRates, CpuShares, GeneratorRates
 from tests.unit.interval import FACTS, advice, busy, group, host, measured, of_host, of_load, states, value
@@ -170,7 +170,11 @@ class TestGenerator:
     )
     def test_a_quota_that_the_server_beside_it_has_too(self, role: str, server: float, over: bool) -> None:
         generator = GeneratorRates(0.0, 0.0, 1, 0.0, 0.0, 0.0, throttled=50.0)
-        view = host(role=role, cgroup=CgroupRates(server, 100.0, 0.0, None))
+        rates = CgroupRates(server, 100.0, 0.0, None, "/fpm")
+        limits = CgroupLimits("/fpm", 2, 50_000, 100_000)
+        view = host({"cgroup": limits}, role=role, cgroup=rates)
+        assert of_load(GENERATOR, view, generator=generator).over is over
+        view = host({"more_cgroups": (limits,)}, role=role, more_cgroups=(rates,))
         assert of_load(GENERATOR, view, generator=generator).over is over
 
     @pytest.mark.parametrize(

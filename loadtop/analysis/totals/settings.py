@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from loadtop.i18n import Translatable, plain
-from loadtop.model import HostSample, LoadLevel, LoadSample, LoadState
+from loadtop.model import CgroupLimits, HostSample, LoadLevel, LoadSample, LoadState
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.servers.registry import KINDS
 
@@ -83,10 +83,17 @@ def _of_machine(sample: HostSample) -> Iterator[tuple[Translatable, Translatable
     for network in sample.networks or ():
         if network.sends_mbit is not None:
             yield f"line {plain(network.name)}", f"{network.sends_mbit:g} Mbit/s"
-    cgroup = sample.cgroup
-    if cgroup is not None and cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
+    if sample.cgroup is not None:
+        yield from _of_group(sample.cgroup)
+    for cgroup in sample.more_cgroups:
+        for name, value in _of_group(cgroup):
+            yield f"{name} {plain(', '.join(cgroup.servers))}", value
+
+
+def _of_group(cgroup: CgroupLimits) -> Iterator[tuple[Translatable, Translatable]]:
+    if cgroup.cpu_quota_us is not None and cgroup.cpu_period_us:
         yield "CPU quota", f"{cgroup.cpu_quota_us / cgroup.cpu_period_us:g} cores"
-    if cgroup is not None and cgroup.memory_limit_kb is not None:
+    if cgroup.memory_limit_kb is not None:
         yield "memory limit", _megabytes(cgroup.memory_limit_kb)
 
 

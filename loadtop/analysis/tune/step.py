@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -299,6 +299,9 @@ def _others(rates: HostRates) -> float:
     return taken / max(1, len(rates.cores))
 
 
+_GROUPS = {kind.name: kind.group for kind in KINDS}
+
+
 def worker_pools(host: HostView) -> tuple[WorkerPool, ...]:
     """The pools of the machine in its newest interval, those nearest to the data first."""
     processes = [] if host.rates is None else [row.process for row in host.rates.processes or ()]
@@ -310,13 +313,14 @@ def worker_pools(host: HostView) -> tuple[WorkerPool, ...]:
     return tuple(found)
 
 
-def _room(sample: HostSample, found: Iterable[WorkerPool]) -> float | None:
+def _room(sample: HostSample, found: Collection[WorkerPool]) -> float | None:
     """The memory that servers can have, in kB; see :class:`StepResult`."""
     taken = sum(pool.memory_kb for pool in found if pool.memory_kb is not None)
     available = None if sample.memory is None else sample.memory.available_kb
     free = None if available is None or not taken else available + taken
-    limit = None if sample.cgroup is None else sample.cgroup.memory_limit_kb
-    return min((float(each) for each in (free, limit) if each is not None), default=None)
+    groups = (sample.cgroup_of(_GROUPS[pool.kind]) for pool in found)
+    limits = (each.memory_limit_kb for each in groups if each is not None)
+    return min((float(each) for each in (free, *limits) if each is not None), default=None)
 
 
 def _mean_pools(seen: Iterable[tuple[WorkerPool, ...]]) -> tuple[WorkerPool, ...]:

@@ -165,7 +165,7 @@ def test_a_limit_that_is_none(text: str) -> None:
 async def test_in_a_machine() -> None:
     transport = machine_of_texts("6.18")
     machine = LinuxMachine(transport, KINDS)
-    assert reason(await machine.sample()) == "no web server found"
+    assert reason(await machine.sample()) == "no server found"
     transport.processes = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", parent=10)}
     await machine.sample()
     assert reason(await machine.sample()) == "/proc/self/mountinfo: no such file"
@@ -192,7 +192,30 @@ async def test_in_a_machine() -> None:
     assert "not mounted on this host" in reason(await machine.sample())
     transport.processes = {}
     await machine.sample()
-    assert reason(await machine.sample()) == "no web server found"
+    assert reason(await machine.sample()) == "no server found"
+
+
+async def test_the_groups_of_several_servers() -> None:
+    """The web server's first; servers of one group together; a process whose group is hidden takes no part."""
+    transport = machine_of_texts("6.18")
+    machine = LinuxMachine(transport, KINDS)
+    names = {5: "php-fpm8.2", 6: "haproxy", 7: "nginx", 8: "gunicorn", 10: "httpd"}
+    transport.processes = {pid: stat_text(pid, name) for pid, name in names.items()}
+    transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+    groups = {5: "fpm", 6: "front", 7: "front", 10: "web"}
+    transport.files |= {f"/proc/{pid}/cgroup": f"0::/{group}\n" for pid, group in groups.items()}
+    transport.files |= {"/sys/fs/cgroup/fpm/cpu.max": "50000 100000\n", "/sys/fs/cgroup/web/memory.max": "1048576\n"}
+    for _ in range(3):
+        sample = await machine.sample()
+    found = (known(sample.cgroup), *sample.more_cgroups)
+    assert {each.path: each.servers for each in found} == {
+        "/web": ("httpd",), "/front": ("nginx", "haproxy"), "/fpm": ("php-fpm",),
+    }  # fmt: skip
+    assert found[0].servers[0] in ("httpd", "nginx")
+    assert {each.path: each.cpu_quota_us for each in found} == {"/web": None, "/front": None, "/fpm": 50_000}
+    assert known(sample.cgroup_of("php-fpm")).cpu_quota_us == 50_000
+    assert known(sample.cgroup_of("httpd")).memory_limit_kb == 1024
+    assert sample.cgroup_of("of no known server") == sample.cgroup
 
 
 def reason(sample: HostSample) -> str:
