@@ -13,6 +13,7 @@ from collectors.linux.cgroup import CgroupCollector
 from collectors.linux.container import Container
 from collectors.linux.core_speeds import CoreSpeeds
 from collectors.linux.namespaces import BOOT_ID
+from collectors.linux.other_networks import OtherNetworks
 from collectors.linux.processes import ProcessTable
 from collectors.linux.queueing import Shaping
 from collectors.machine import Endpoint, Missing, Outcomes, Reading, Request, Transport, Wanted
@@ -54,6 +55,7 @@ class LinuxMachine:
         self._container = Container()
         self._core_speeds = CoreSpeeds()
         self._shaping = Shaping()
+        self._other_networks = OtherNetworks()
         self._facts: HostFacts | None = None
         self._speeds: dict[str, int | None] = {}
         self._blocks: frozenset[str] | None = None
@@ -114,8 +116,10 @@ class LinuxMachine:
         if slow:
             files += [Wanted(devices.BLOCKS), Wanted(devices.INTERFACES), *container.FILES]
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
+        serving = self._table.serving()
         first = {container.FIRST: ""} if self._container.limited else {}
-        files += self._cgroups.files(self._table.serving() or first)
+        files += self._cgroups.files(serving or first)
+        files += self._other_networks.files(serving, slow=slow)
         files += self._container.files()
         files += [Wanted(path) for path in self._followed]
         table, different = self._table, tuple(dict.fromkeys(files))
@@ -124,6 +128,7 @@ class LinuxMachine:
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
         self._shaping.learn(reading)
+        self._other_networks.learn(reading)
         self._followed |= {path: reading.files[path] for path in self._followed if path in reading.files}
         self._tables = isinstance(reading.files.get(sockets.LISTENERS), Missing)
         self._container.learn(reading)
@@ -132,7 +137,8 @@ class LinuxMachine:
 
         def networks() -> tuple[Network, ...]:
             connections = None if tcp is None else tcp.established
-            return self._shaping.applied(devices.parse_networks(text(devices.DEV), self._speeds), connections)
+            own = self._shaping.applied(devices.parse_networks(text(devices.DEV), self._speeds), connections)
+            return own + self._other_networks.limited(reading, connections)
 
         def memory_of_machine() -> Memory:
             return self._container.memory(reading, memory.parse(text(memory.MEMINFO)))
@@ -170,7 +176,7 @@ class LinuxMachine:
             took_s=round(time.perf_counter() - began, 6),
         )
         self._facts = sample.facts
-        seen = frozenset(line.name for line in sample.networks or ())
+        seen = frozenset(line.name for line in sample.networks or () if "@" not in line.name)
         if not seen <= self._interfaces:
             self._slow_in = 0
         self._interfaces = seen

@@ -22,5 +22,9 @@ def same_network(one: Texts, other: Texts) -> bool:
 def _network(texts: Texts) -> tuple[str, str]:
     """The boot id and the name of the namespace; empty where it cannot be read."""
     boot = texts.get(BOOT_ID.path)
-    names = (line for line in lines_of(texts.get(NAMESPACES.path)) if line.startswith("net:["))
-    return boot.strip() if isinstance(boot, str) else "", next(names, "")
+    return boot.strip() if isinstance(boot, str) else "", network_of(texts.get(NAMESPACES.path))
+
+
+def network_of(links: str | Missing | None) -> str:
+    """The name of the network namespace from the links in ``/proc/PID/ns/``; empty where they cannot be read."""
+    return next((line for line in lines_of(links) if line.startswith("net:[")), "")

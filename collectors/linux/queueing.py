@@ -113,10 +113,12 @@ def parse_disciplines(text: str) -> Mapping[str, Interface]:
 
 
 class Shaping:
-    """What limits the interfaces of one machine. It is read with every sample while something does, else now and
-    then."""
+    """What limits the interfaces of a machine, or with ``QDISCS/PID`` those of the network of one of its processes. It
+    is read with every sample while something does, else now and then."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str = QDISCS) -> None:
+        self._source = source
+        self._is_known = False
         self._interfaces: Mapping[str, Interface] = {}
         self._sent: Mapping[tuple[str, str], int] = {}
         self._shaped_mbit: Mapping[str, float] = {}
@@ -124,13 +126,14 @@ class Shaping:
 
     def files(self, *, slow: bool) -> Iterator[Wanted]:
         """What the next sample is to read; ``slow``: also what hardly ever changes."""
-        if slow or self._shaped_mbit or self._policed_mbit:
-            yield Wanted(QDISCS, QDISC_BYTES)
+        if slow or not self._is_known or self._shaped_mbit or self._policed_mbit:
+            yield Wanted(self._source, QDISC_BYTES)
 
     def learn(self, reading: Reading) -> None:
-        if QDISCS not in reading.files:
+        if self._source not in reading.files:
             return
-        self._interfaces = parse_disciplines(reading.optional(QDISCS) or "")
+        self._is_known = True
+        self._interfaces = parse_disciplines(reading.optional(self._source) or "")
         self._shaped_mbit, self._policed_mbit = self._limits(_shaped), self._limits(_policed)
         self._sent = {
             (name, each.handle): each.sent_bytes

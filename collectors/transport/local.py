@@ -24,7 +24,7 @@ from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
-from collectors.transport import rtnetlink, sock_diag, unix_diag
+from collectors.transport import network_of_process, rtnetlink, sock_diag, unix_diag
 from collectors.transport.exchange import exchange, itself
 from collectors.transport.shell.frames import profiler
 from collectors.transport.status_client import StatusClient
@@ -147,9 +147,12 @@ class LocalTransport:
         return "".join(f"{task} {text}" for task, text in texts.items() if isinstance(text, str))
 
     def _text(self, wanted: Wanted, ports: frozenset[int]) -> str | Missing:
+        what, words = wanted.made_of
         ask = self._of_the_kernel.get(wanted.path)
         if wanted.path == LISTENERS:
             ask = partial(sock_diag.listeners, ports)
+        elif what == QDISCS and words:
+            ask = partial(network_of_process.run, int(words), rtnetlink.disciplines)
         if ask is None or self._root:
             return text_of(wanted, self._root, ports)
         try:

@@ -1,9 +1,10 @@
 """Interfaces that ``tc`` really shapes, in a network of their own: near, from the kernel, and far, from ``tc``. Few
 kernels for containers have policers: what a remote ``tc`` says of them is what a real one printed."""
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.queueing import Interface, parse_disciplines
 from collectors.servers import KINDS
+from collectors.transport.local import LocalTransport
+from collectors.transport.ssh.transport import SshTransport
+from tests.loads.program import wait_until
 from tests.servers.program import find_program
 from tests.servers.sshd import SshdFactory
 
@@ -87,6 +91,34 @@ async def test_a_remote_host(sshd: SshdFactory, shaped: Path) -> None:
     finally:
         await transport.close()
     assert {line.name: line.shaped_mbit for line in sample.networks or ()} == {"lo": None, **SHAPES}
+
+
+@pytest.fixture
+def server_elsewhere(shaped: Path, tmp_path: Path) -> Iterator[int]:
+    """A process that looks like an nginx, in a network of its own with shaped interfaces."""
+    nginx = tmp_path / "nginx"
+    shutil.copy(find_program("sleep", install="apt-get install coreutils"), nginx)
+    with subprocess.Popen(["unshare", "--net", shaped, nginx, "60"]) as process:
+        name = Path(f"/proc/{process.pid}/comm")
+        assert wait_until(lambda: name.read_text() == "nginx\n")
+        yield process.pid
+        process.kill()
+
+
+@pytest.mark.parametrize("far", [False, True])
+async def test_a_server_in_another_network(sshd: SshdFactory, server_elsewhere: int, far: bool) -> None:
+    transport = sshd().transport() if far else LocalTransport()
+    if isinstance(transport, SshTransport):
+        await transport.connect()
+    machine = LinuxMachine(transport, KINDS)
+    try:
+        for _ in range(4):
+            sample = await machine.sample()
+    finally:
+        await machine.close()
+    assert server_elsewhere in machine.servers("nginx")
+    found = {line.name: line.shaped_mbit for line in sample.networks or () if "@nginx" in line.name}
+    assert found == {"eth7@nginx": 20.0, "eth8@nginx": 12.5}
 
 
 async def test_policers_of_a_remote_host(sshd: SshdFactory, tmp_path: Path) -> None:

@@ -147,9 +147,8 @@ class _Sorted:
             if what in _LISTS and words
         }
         self.opened = {wanted: f"/{words}" for wanted, what, words in made if what == OPEN}
-        self.clocks, self.disciplines, self.streams = (
-            any(what == each for _, what, _ in made) for each in (CLOCKS, QDISCS, STREAMS.path)
-        )
+        self.disciplines = [(wanted.path, words) for wanted, what, words in made if what == QDISCS]
+        self.clocks, self.streams = (any(what == each for _, what, _ in made) for each in (CLOCKS, STREAMS.path))
 
 
 class Orders:
@@ -191,8 +190,8 @@ class Orders:
             lines += [f"m {mark}d {path}", order]
         ports = ",".join(map(str, sorted(request.ports))) or "-"
         lines += self._open_sockets(mark, queues, ports)
-        if asked.disciplines:
-            lines += [f"m {mark}d {QDISCS}", f"y {QDISC_BYTES}"]
+        for path, pid in asked.disciplines:
+            lines += [f"m {mark}d {path}", f"y {QDISC_BYTES} {pid}"]
         if asked.clocks and queues == "perl":
             lines.append(f"k {mark}d {CLOCKS}")
         elif asked.clocks and queues and clocks:

@@ -121,8 +121,9 @@ while read -r $patience order rest; do
         /^l/ && NF <= 11 && $(NF - 1) == "->" && $NF ~ /^\// && $(NF - 2) in inode { print inode[$(NF - 2)], $NF }' ;;
     # a table of sockets without those in TIME_WAIT, where no perl can ask the kernel for it
     v) set -- $rest; within 2 awk '$4 != "@TIME_WAIT@"' "$2" 2>&1 | head -c "$1" ;;
-    # queueing disciplines, the classes of those of HTB, and filters at the ingress, where there is a tc
-    y) ! command -v tc >/dev/null || within 2 sh -c '
+    # queueing disciplines, the classes of those of HTB, and filters at the ingress, where there is a tc; perhaps in the
+    # network of a process
+    y) set -- $rest; ! command -v tc >/dev/null || within 2 ${2:+nsenter -t "$2" -n} sh -c '
         shown=$(tc -s qdisc show)
         echo "$shown"
         echo "$shown" | awk "/^qdisc htb / && / root / && many++ < 16 { print \$5 }" | while read -r device; do
@@ -132,7 +133,7 @@ while read -r $patience order rest; do
         echo "$shown" | awk "/^qdisc (ingress|clsact) / && many++ < 16 { print \$5 }" | while read -r device; do
             echo "dev $device"
             tc -s filter show dev "$device" ingress
-        done' 2>&1 | head -c "$rest" ;;
+        done' 2>&1 | head -c "$1" ;;
     # addresses of names; a resolver that does not answer holds up this once, by a second
     r) for name in $rest; do echo "name $name"; within 1 getent ahosts "$name" 2>&1; case $? in 124|137) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream
