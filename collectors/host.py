@@ -38,7 +38,7 @@ class HostCollector:
         status_urls: Mapping[str, Sequence[str]] | None = None,
         find_servers: bool = True,
         target_urls: Sequence[str] = (),
-        link_mbit: int | None = None,
+        link_mbit: float | None = None,
     ) -> None:
         """``role``: see :class:`loadtop.model.HostState`. ``status_urls`` are status pages given by the user, by kind
         of server; with ``find_servers``, those of other kinds are looked for, first at the server of ``target_urls``,

@@ -152,7 +152,7 @@ def parse_speed(speed: str, uevent: str = "", *, virtual: bool = False) -> int |
     return None if value in _UNKNOWN_SPEEDS else value
 
 
-def with_speed(networks: Iterable[Network], link_mbit: int) -> tuple[Network, ...]:
+def with_speed(networks: Iterable[Network], link_mbit: float) -> tuple[Network, ...]:
     """The same with this speed for all but loopback, whatever limits what they send and receive."""
     return tuple(
         network if network.name == "lo" else replace(network, link_mbit=link_mbit, shaped_mbit=None, policed_mbit=None)

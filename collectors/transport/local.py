@@ -152,7 +152,7 @@ class LocalTransport:
         if wanted.path == LISTENERS:
             ask = partial(sock_diag.listeners, ports)
         elif what == QDISCS and words:
-            ask = partial(network_of_process.run, int(words), rtnetlink.disciplines)
+            ask = partial(network_of_process.run, words, rtnetlink.disciplines)
         if ask is None or self._root:
             return text_of(wanted, self._root, ports)
         try:

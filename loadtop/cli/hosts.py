@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,7 @@ def watched_hosts(
     hosts: list[Any] = []
     for name, place in options.hosts:
         urls = options.status_urls.get(name, {})
-        links = [max(1, round(link_mbit)) for of, link_mbit in options.links if of in ("", name)]
-        link_mbit = links[-1] if links else None
+        link_mbit = link_speed(options.links, name)
         if name in remote:
             role = _role(serves=plan is None or name in served, generates=name in options.load_hosts)
             machine, targets = remote_machine(remote[name]), served.get(name, [])
@@ -82,6 +81,14 @@ def watched_hosts(
             )
         )
     return hosts
+
+
+def link_speed(links: Iterable[tuple[str, float]], name: str) -> float | None:
+    """Mbit/s of one host's interfaces: what is given for it by name counts before what is given for all, and of several
+    the last."""
+    given = dict(links)
+    speed = given.get(name, given.get(""))
+    return int(speed) if speed is not None and speed.is_integer() else speed
 
 
 def _served(plan: "Plan | None", remote: "dict[str, ShellTransport]") -> tuple[list[str], dict[str, list[str]]]:

@@ -106,7 +106,7 @@ class NetworkRates(Struct, frozen=True):
     rx_packets: float
     tx_packets: float
     errors: float
-    link_mbit: int | None
+    link_mbit: int | float | None
     util: float | None
     shaped_mbit: float | None = None
     queue_drops: float | None = None

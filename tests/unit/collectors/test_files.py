@@ -93,6 +93,7 @@ def test_only_one_module_opens_files() -> None:
     }
     assert found == {
         "transport/files.py",
+        "transport/network_of_process.py",  # to enter it
         "transport/shell/frames.py",  # our own scripts
         "transport/ssh/connection.py",  # /dev/tty, where ssh asks
     }

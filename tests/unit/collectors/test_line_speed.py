@@ -4,6 +4,7 @@ import pytest
 
 from collectors.linux.devices import parse_speed, parse_virtual, with_speed
 from loadtop.cli.exit_codes import UsageError
+from loadtop.cli.hosts import link_speed
 from loadtop.cli.options.command_line import parse
 from loadtop.model import Network
 
@@ -43,6 +44,25 @@ def test_a_speed_is_of_one_host_or_of_all() -> None:
     hosts = ["--host", "web=local", "--host", "db=ssh://db"]
     assert parse(["run", *hosts, "--link", "100", "--link", "db:20", *URL]).links == [("", 100), ("db", 20)]
     assert parse(["run", *URL]).links == []
+
+
+@pytest.mark.parametrize(
+    ("words", "speeds"),
+    [
+        ((), (None, None)),
+        (("100",), (100, 100)),
+        (("100", "200"), (200, 200)),
+        (("db:20", "100"), (100, 20)),
+        (("100", "db:20", "db:1.5"), (100, 1.5)),
+        (("web:0.5",), (0.5, None)),
+    ],
+)
+def test_the_speed_of_one_host_counts_before_that_of_all(words: tuple[str, ...], speeds: tuple[float, float]) -> None:
+    options = [f"--link={word}" for word in words]
+    links = parse(["run", "--host", "web=local", "--host", "db=ssh://db", *options, *URL]).links
+    found = tuple(link_speed(links, name) for name in ("web", "db"))
+    assert found == speeds
+    assert [type(speed) for speed in found] == [type(speed) for speed in speeds]  # 100 is shown without .0
 
 
 @pytest.mark.parametrize("link", ["fast", "web:fast", "0", "-1", "db:20"])
