@@ -40,7 +40,8 @@ class RequestPath:
     ``services`` those of no known kind. ``leaves``: it may lead to another machine, or into a container. ``asked`` are
     the places that processes on it ask, by their distance from the tested port, with the names of the processes that
     listen there in ``listeners``, where these are known; at ``own_services`` these are ``services``. Servers of the
-    groups ``on_the_way`` pass requests on or serve them: they are not asked as a database is."""
+    groups ``on_the_way`` pass requests on or serve them: they are not asked as a database is. ``connected`` are the
+    ports of the machine at which any look found connections while there were some at the tested ports."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class RequestPath:
         pools: Collection[str] = (),
     ) -> None:
         self.known = self.stranger = self.leaves = False
+        self.connected = frozenset[int]()
         self.reached = self.services = frozenset[int]()
         self.asked: Mapping[Endpoint, int] = {}
         self.listeners: Mapping[Endpoint, str] = {}
@@ -77,6 +79,11 @@ class RequestPath:
     def settled(self) -> bool:
         """Whether it is known who takes the requests, and the last looks found nothing new."""
         return self.known and self._settled
+
+    @property
+    def looked(self) -> bool:
+        """Whether there were looks enough while someone was connected to the tested ports: connections can be short."""
+        return self._looks >= LEAST_LOOKS
 
     @property
     def problem(self) -> Message | None:
@@ -113,6 +120,7 @@ class RequestPath:
         tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
         if not any(sockets.has_connections(table, self._ports) for table in tables):
             return None
+        self.connected = self.connected.union(*map(sockets.connected_ports, tables))
         streams = texts[STREAMS.path]
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
         listening.sort(key=lambda socket: socket[1].port not in self._ports)

@@ -237,7 +237,7 @@ class UnderTest:
             followed |= {pid for kind in kinds for pid in self._machine.servers(kind.group)}
         others = frozenset(() if path.leaves else followed) - path.reached
         if not chosen and not self._behind_service:
-            return others
+            return others | self._without_clients()
         others |= self._servers.keys() - chosen
         pools = {
             pid: await kind.pool_addresses(self._machine, pid)
@@ -250,6 +250,20 @@ class UnderTest:
         servers = (server for pid, server in self._servers.items() if pid in chosen)
         named = [server.kind.fastcgi_addresses(server.config) for server in servers]
         return others | (not_asked(pools, named) - path.reached)
+
+
+    def _without_clients(self) -> frozenset[int]:
+        """Where it is not permitted to see who takes the requests, the web servers of which is known that the tested
+        port is not theirs, and to which nobody is connected while requests come: these come through none of them."""
+        path = self.path
+        if path.known or not path.looked or self._hidden or self._unknown:
+            return frozenset()
+        return frozenset(
+            pid
+            for pid, server in self._servers.items()
+            if server.endpoints and not server.own_network
+            if path.connected.isdisjoint(place.port for place in server.endpoints)
+        )
 
 
 async def configuration_of(machine: Machine, kind: Kind, pid: int) -> Config | None:

@@ -99,6 +99,11 @@ def has_connections(table: str, ports: Iterable[int]) -> bool:
     return any(words[3] == _ESTABLISHED and words[1].endswith(ends) for words in _sockets(table))
 
 
+def connected_ports(table: str) -> frozenset[int]:
+    """The ports of this machine at which there are connections, also those that are being closed."""
+    return frozenset(_endpoint(words[1]).port for words in _sockets(table) if words[3] != _LISTEN)
+
+
 def parse_clients(table: str, served: Iterable[int], most: int) -> list[tuple[int, Endpoint]]:
     """The inode and the remote end of sockets that are connected, or connecting, to another's port: at most so many to
     one place. Those at ports that are ``served`` here are the other ends of such connections."""

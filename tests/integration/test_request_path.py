@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.servers.haproxy import HaproxyFactory
 from tests.servers.nginx import NginxFactory
 from tests.servers.program import Program
 from tests.servers.service import BURNING, FORWARDING, OVERFLOWING, ServiceFactory
+from tests.servers.sshd import SshdFactory, put_ssh
 
 pytestmark = pytest.mark.servers
 fills_a_core = pytest.mark.alone("a service fills one core, and the others must be idle")
@@ -21,6 +23,7 @@ waits = pytest.mark.quiet("requests must wait for a worker, and not for the CPU"
 SLOW = '#!/bin/sh\nsleep 0.2\nprintf "Content-Type: text/plain\\n\\nok\\n"\n'
 CLIENTS = 8
 QUICK = ("--headless", "-q", "--no-record", "--json", "-", "-t", "5", "--interval", "1")
+AS_NOBODY = 'ForceCommand exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$SSH_ORIGINAL_COMMAND"'
 OWN_NETWORK = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" "$@"')
 
 
@@ -77,6 +80,21 @@ def test_a_service_that_fills_its_core_is_named_whatever_idles_beside_it(
     found = summary(loaded.url)
     verdict, advice = told(found)
     assert (verdict, f"(pid {loaded.pid})" in advice) == ("cpu-core", True), found["verdict"]
+
+
+@fills_a_core
+def test_an_idle_web_server_beside_a_service_whose_sockets_are_hidden(
+    service: ServiceFactory, apache: ApacheFactory, sshd: SshdFactory, tmp_path: Path
+) -> None:
+    """Over SSH as a user who may see whose sockets these are of neither."""
+    loaded = service(BURNING, 0)
+    apache(workers=4)
+    far = sshd(extra=AS_NOBODY)
+    options = (*QUICK, "-t", "8", "-c", str(CLIENTS), "--host", f"web=ssh://{far.alias}")
+    done = loadtop(*options, loaded.url, env=put_ssh(tmp_path, far.config))
+    assert done.returncode == 0, done.stderr
+    verdict, advice = told(summary_of(done.stdout))
+    assert (verdict, f"(pid {loaded.pid})" in advice) == ("cpu-core", True), summary_of(done.stdout)["timeline"]
 
 
 @fills_a_core

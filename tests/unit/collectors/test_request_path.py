@@ -239,3 +239,17 @@ def test_a_port_that_is_carried_into_a_container_says_nothing_of_those_in_contai
     machine.networks = {"self": "net:[1]\n", str(IDLE): "net:[2]\n"}
     machine.processes((SERVICE, "docker-proxy", OTHER))
     assert placed(machine)[0] == set()
+
+
+@pytest.mark.parametrize(("looks", "client", "aside"), [(1, None, {IDLE}), (1, 8080, set()), (9, None, set())])
+def test_a_web_server_without_clients_is_set_aside_where_nobody_may_be_seen(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, looks: int, client: int | None, aside: set[int]
+) -> None:
+    """The service is another user's, and so are its sockets. Behind it there may be the web server, with a client."""
+    monkeypatch.setattr(request_path, "LEAST_LOOKS", looks)
+    machine.hidden = {SERVICE}
+    machine.asked()
+    if client is not None:
+        machine.rows.append(row(("127.0.0.1", client), ("127.0.0.1", 40001), "01", 0))
+    found, services, _ = placed(machine)
+    assert (found - {PROXY}, services) == (aside, set())
