@@ -16,7 +16,7 @@ from loadtop.diagnosis.lock import LOCK
 from loadtop.diagnosis.memory import MEMORY, SWAP
 from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
 from loadtop.diagnosis.verdict import Assessment, Family, Verdict, explains, ranked
-from loadtop.diagnosis.waiting import WAITING, Waiting, falls_behind
+from loadtop.diagnosis.waiting import WAITING, Waiting, falls_behind, rate_text
 from loadtop.i18n import Message
 from loadtop.model import LoadSample, LoadState
 from loadtop.rates.measured import HostView, Measured
@@ -52,9 +52,10 @@ NEWEST = 3
 """Intervals of which two (``Verdict.intervals``) must be over the threshold. Published durations are minutes (netdata
 10 min, PCP 2 min); a load test lasts seconds, so this one is our own, checked against recordings of the laboratory."""
 
-EARLY = 0.2
-"""Confidence that nothing is full while a limit may not have been found yet: in the first intervals of a load, or while
-something is over its threshold. Calibrated with the recordings of the laboratory (docs/lab.md)."""
+DOUBTFUL = 0.2
+"""Confidence that nothing is full while a limit may not have been found yet: in the first intervals of a load, while
+something is over its threshold, or where throughput no longer grows. Calibrated with the recordings of the laboratory
+(docs/lab.md)."""
 
 ADVICE_EVERY = 3  # intervals for which an advice stays, numbers and all: it can be read, and is recorded once
 
@@ -185,11 +186,12 @@ class Diagnoser:
         findings = list(of_subject.values())
         self._at = measured.at
         calm = not any(each.over for each in now.values())
-        forecast = self._forecaster.add(measured, calm=calm)
+        flat = self._waiting.flat
+        forecast = self._forecaster.add(measured, calm=calm and flat is None)
         self._count(measured.load)
         if not findings:
-            early = not calm or 0 < self._loaded < NEWEST
-            return Diagnosis(self._headroom(measured, EARLY if early else 1.0), (), forecast)
+            doubtful = not calm or flat is not None or 0 < self._loaded < NEWEST
+            return Diagnosis(self._headroom(measured, DOUBTFUL if doubtful else 1.0), (), forecast)
         cause, *others = findings
         symptoms = tuple(other for other in others if self._explains(cause, other))
         return Diagnosis(replace(cause, symptoms=symptoms), tuple(findings))
@@ -236,7 +238,7 @@ class Diagnoser:
         """``none``, with the free resources as evidence; ``confidence`` applies to a watched machine."""
         free = [each.headroom for each in self._verdicts.values() if each.headroom is not None]
         evidence = tuple(each for host in measured.hosts for of in free for each in of(host))
-        advice = _next_step(measured)
+        advice = _next_step(measured, self._waiting.flat)
         tested = [host for host in measured.hosts if host.state.is_target]
         silent = max(filter(_is_silent, tested), key=lambda host: host.stale_s, default=None)
         if not evidence:
@@ -261,7 +263,7 @@ def _is_silent(host: HostView) -> bool:
     return host.sample is not None and not host.state.fresh
 
 
-def _next_step(measured: Measured) -> Message:
+def _next_step(measured: Measured, flat: tuple[float, int, float] | None) -> Message:
     load = measured.load
     if load is not None and load.state.ended:
         return Message(
@@ -270,6 +272,14 @@ def _next_step(measured: Measured) -> Message:
         )
     if load is None:
         return Message("No watched host is at its limit.")
+    if flat is not None:
+        now, fewer, _ = flat
+        return Message(
+            "Throughput no longer grows ({now} requests/s, about as many as with {fewer} connections), but no "
+            "watched host is at its limit. Keep this load for longer, or watch the other servers as well.",
+            now=rate_text(now),
+            fewer=fewer,
+        )
     if load.rate is None and load.concurrency is None:
         return Message("There is headroom: the server can handle more load.")
     template = "There is headroom: raise the concurrency (now {concurrency}) to find the limit."

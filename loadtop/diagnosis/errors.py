@@ -14,7 +14,8 @@ MOST_PCT, MOST_CLEAR_PCT = 50.0, 20.0
 BROKEN_PCT, BROKEN_CLEAR_PCT = 2.0, 1.0
 """Percent of the requests that failed or met a server error from which a user calls a server broken; our own."""
 
-LEAST_BROKEN = 2.0  # requests of one interval: a single one that fails is no rate
+LEAST_BROKEN, LEAST_IN_ALL = 2.0, 5
+"""Requests of one interval, or of the whole load: a single one that fails is no rate. Our own."""
 
 SAID: Mapping[str, Translatable] = {
     "connect": "{share:.0f} % of the requests cannot connect.",
@@ -43,15 +44,17 @@ def _assess(measured: Measured) -> Assessment | None:
             "Fix this first: most requests failed or got a status other than 2xx, so the figures do not describe "
             "normal responses."
         )
+        if broken >= wrong and rates.broken:
+            advice = sentences(_named(rates.broken), advice)
     else:
         classes = sorted(rates.broken, key=lambda each: -rates.broken[each]) or ["unclassified"]
         shares = {each: rates.broken.get(each, 0.0) for each in classes}
         evidence = [Row(f"load.{each}_pct", shares[each], BROKEN_PCT, "%", "loadtop, calibrated") for each in classes]
-        advice = sentences(Message(SAID[classes[0]], share=shares[classes[0]]), Message("Fix this first."))
+        advice = sentences(_named(shares), Message("Fix this first."))
     said = () if load is None or not load.message else (load.message,)
     failed = broken / 100.0 * (rates.rps or 0.0) * rates.seconds
     return Assessment(
-        over=most or (broken > BROKEN_PCT and failed >= LEAST_BROKEN),
+        over=most or (broken > BROKEN_PCT and (failed >= LEAST_BROKEN or _often(load))),
         held=broken > BROKEN_CLEAR_PCT or wrong > MOST_CLEAR_PCT,
         evidence=tuple(evidence),
         advice=sentences(advice, *(verbatim(each) if isinstance(each, str) else each for each in said)),
@@ -61,10 +64,28 @@ def _assess(measured: Measured) -> Assessment | None:
     )
 
 
+def _named(shares: Mapping[str, float]) -> Message:
+    """What is said of the most frequent class of failures."""
+    first = max(shares, key=lambda each: shares[each])
+    return Message(SAID[first], share=shares[first])
+
+
+def _often(load: LoadSample | None) -> bool:
+    """Whether so many requests of the whole load failed that it is a rate, however few there are in one interval."""
+    if load is None:
+        return False
+    wrong = max(_failed(load), load.non_2xx or 0)
+    return wrong >= LEAST_IN_ALL and 100.0 * wrong > BROKEN_PCT * (load.requests or 0)
+
+
+def _failed(load: LoadSample) -> int:
+    """Failed requests so far, without responses that only differ in length."""
+    return (load.failed or 0) - ((load.failures.length or 0) if load.failures is not None else 0)
+
+
 def _mostly_wrong(load: LoadSample) -> bool:
     """Whether the load has ended, and most of its requests failed or got no 2xx."""
-    differing = 0 if load.failures is None else load.failures.length or 0
-    wrong = max((load.failed or 0) - differing, load.non_2xx or 0)
+    wrong = max(_failed(load), load.non_2xx or 0)
     ended = load.state in (LoadState.DONE, LoadState.STOPPED)
     return ended and 100.0 * wrong > MOST_PCT * (load.requests or 0)
 

@@ -48,9 +48,13 @@ class Waiting:
     def __init__(self) -> None:
         self._least = LeastTime()
         self._levels: dict[int, deque[float]] = {}  # requests/s by connections
+        self.flat: tuple[float, int, float] | None = None
+        """Where throughput does not grow any more: requests/s now, the smaller number of connections that was served as
+        fast, and how fast it was."""
 
     def assess(self, measured: Measured, others: Iterable[Assessment]) -> Assessment | None:
         """``waiting``, where no other resource is even near its limit. ``others`` are this interval's."""
+        self.flat = None
         load, rates = measured.load, measured.load_rates
         if load is None or rates is None or rates.rps is None or load.latencies is None or load.state.ended:
             return None
@@ -63,6 +67,7 @@ class Waiting:
         if least is None:
             return None
         rps, flat = rates.rps, self._flat(load, rates.rps)
+        self.flat = flat
         free = (
             not any(each.held or each.over for each in others)
             and all(map(_is_calm, measured.hosts))
@@ -98,8 +103,7 @@ class Waiting:
         )
 
     def _flat(self, load: LoadSample, rps: float) -> tuple[float, int, float] | None:
-        """Remember how fast this number of connections is served. If a clearly smaller one was served as fast: the
-        median requests/s now, that number, and how fast it was served."""
+        """Remember how fast this number of connections is served. Returns :attr:`flat`."""
         level = load.concurrency
         if level is None or load.rate is not None:
             return None
@@ -111,6 +115,11 @@ class Waiting:
         smaller = [(_usual(rates), n) for n, rates in self._levels.items() if n * GROWTH <= level and len(rates) > 1]
         best, fewer = max(smaller, default=(0.0, 0))
         return (here, fewer, best) if here < GAIN * best else None
+
+
+def rate_text(rps: float) -> str:
+    """Requests/s in a sentence, with three digits or all before the point: ``2.25``, ``1,050``."""
+    return f"{rps:,.0f}" if rps >= 100 else f"{rps:.3g}"
 
 
 def _usual(rates: Sequence[float]) -> float:
@@ -137,11 +146,11 @@ def _keeps_silent(measured: Measured, host: HostView) -> bool:
 def _advice(measured: Measured, in_flight: float, served: float, rps: float) -> Message:
     waits = Message(
         "Of {in_flight:.0f} requests in flight, {served:.1f} are being served and the rest "
-        "wait. Throughput stays at {rps:.3g} requests/s: with more connections, requests "
+        "wait. Throughput stays at {rps} requests/s: with more connections, requests "
         "would only wait longer.",
         in_flight=in_flight,
         served=served,
-        rps=rps,
+        rps=rate_text(rps),
     )
     if not any(host.state.is_target for host in measured.hosts):
         return sentences(Message("The server's host is not watched. Add it with --host NAME=ssh://HOST."), waits)

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from loadtop.diagnosis.cpu import CPU
-from loadtop.diagnosis.diagnoser import EARLY, SILENT_S, Diagnoser, Latch
+from loadtop.diagnosis.diagnoser import DOUBTFUL, SILENT_S, Diagnoser, Latch
 from loadtop.diagnosis.finding import Diagnosis, Finding
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.i18n import Message
-from loadtop.model import Failures, Listener, LoadState, Outcome, ServerSeen, State, Tcp
+from loadtop.model import Failures, Latencies, Listener, LoadState, Outcome, ServerSeen, State, Tcp
+from loadtop.model.histogram import distribution
 from loadtop.rates.measured import Measurer
 from loadtop.rates.records import GeneratorRates
 from loadtop.servers.registry import DEMANDS, KINDS, VERDICT_NAMES, VERDICTS
@@ -48,6 +49,21 @@ def test_the_next_step_where_nothing_is_full(load: dict[str, Any], generator: Ge
     assert said in str(found.verdict.advice)
 
 
+def test_throughput_that_no_longer_grows_is_no_headroom() -> None:
+    """Too little is waited for to look for the cause; but more connections are no advice, and nothing is forecast."""
+
+    def times(milliseconds: int) -> Latencies:
+        return Latencies(distribution([1000 * milliseconds] * 50))
+
+    diagnoser, found = Diagnoser(VERDICTS), None
+    for concurrency, rps in ((4, 1000.0), (4, 1000.0), (8, 1050.0), (8, 1050.0), (8, 1050.0)):
+        load = {"concurrency": concurrency, "in_flight": concurrency, "latencies": times(concurrency)}
+        found = diagnoser.diagnose(measured(host(), load=load, rps=rps))
+    assert found is not None
+    assert (found.verdict.bottleneck, found.verdict.confidence, found.forecast) == ("none", DOUBTFUL, None)
+    assert "no longer grows (1,050 requests/s, about as many as with 4 connections)" in str(found.verdict.advice)
+
+
 @pytest.mark.parametrize(("silent_s", "said"), [(0.5, "There is headroom"), (SILENT_S, "No sample from web2 for")])
 def test_headroom_of_a_silent_machine_is_unknown(silent_s: float, said: str) -> None:
     """Of several, the one that is silent for longest is named."""
@@ -60,16 +76,16 @@ def test_that_nothing_is_full_is_doubtful_while_a_limit_may_not_have_been_found(
     starting = {"state": LoadState.STARTING}
     assert [course.go(load=starting).verdict.confidence for _ in range(3)][1:] == [1.0, 1.0]
     assert [course.go(load={"state": LoadState.WARMUP}).verdict.confidence, course.go().verdict.confidence] == [
-        EARLY
+        DOUBTFUL
     ] * 2
     assert course.go().verdict.confidence == 1.0
     over = course.go(**FULL).verdict
-    assert (over.bottleneck, over.confidence) == ("none", EARLY)
+    assert (over.bottleneck, over.confidence) == ("none", DOUBTFUL)
 
 
 def test_a_load_that_ended_early_found_no_limit_for_certain(course: Course) -> None:
     course.go_on(2)
-    assert course.go(load={"state": LoadState.DONE}).verdict.confidence == EARLY
+    assert course.go(load={"state": LoadState.DONE}).verdict.confidence == DOUBTFUL
 
 
 def test_a_full_cpu_is_found_within_three_intervals_and_dated_from_its_onset(course: Course) -> None:

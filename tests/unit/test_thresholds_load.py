@@ -24,6 +24,7 @@ class TestErrors:
         found = of_load(ERRORS, broken={"connect": failed / 2, "timeout": failed / 2}, non_2xx_share=wrong)
         assert states(found) == (over, held)
         assert found.gives_way is not over
+        assert ("25 % of the requests cannot connect" in advice(found)) is (failed > 50.0)
         if over:
             metric = "load.failed_pct" if failed >= wrong else "load.non_2xx_pct"
             assert found.evidence[0][:3] == (metric, max(failed, wrong), 50.0)
@@ -46,6 +47,21 @@ class TestErrors:
         assert states(found) == (over, held)
         assert found.gives_way
         assert {row[0]: row[1] for row in found.evidence if row[1]} == {f"load.{k}_pct": v for k, v in broken.items()}
+
+    @pytest.mark.parametrize(
+        ("load", "over"),
+        [
+            ({"requests": 50, "failures": Failures(timeout=5)}, True),
+            ({"requests": 50, "failures": Failures(timeout=4)}, False),
+            ({"requests": 250, "failures": Failures(timeout=5)}, False),  # 2 % of all
+            ({"requests": 249, "failures": Failures(timeout=5)}, True),
+            ({"requests": 50, "failures": Failures(length=5, timeout=4)}, False),
+            ({"requests": 50, "non_2xx": 5}, True),
+        ],
+    )
+    def test_a_few_in_each_interval_of_a_slow_load(self, load: dict[str, Any], over: bool) -> None:
+        """One of five requests per second, say."""
+        assert of_load(ERRORS, broken={"timeout": 20.0}, rps=5.0, load=load).over is over
 
     @pytest.mark.parametrize(
         ("kind", "said"),

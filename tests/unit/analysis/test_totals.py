@@ -128,11 +128,14 @@ def test_one_limit_under_one_load_is_reported_once(run: Run) -> None:
     assert not [each for each in tables(run.result()) if each.title == "Limits"]
 
 
-def test_without_a_limit_the_loads_are_reported(run: Run) -> None:
+@pytest.mark.parametrize(("growth", "said"), [(1, "No limit was reached (for "), (0, "Probably: No limit was reached")])
+def test_without_a_limit_the_loads_are_reported(run: Run, growth: int, said: str) -> None:
+    """If throughput does not grow with the connections, there may be one."""
     for step, concurrency in enumerate((1, 2, 4)):
-        run.go(5, load={"concurrency": concurrency, "step": step + 1, "steps": 3})
+        rps = 100 * concurrency**growth
+        run.go(5, load={"concurrency": concurrency, "rps": rps, "step": step + 1, "steps": 3})
     assert run.json()["limits"] == []
-    assert run.report().startswith("No limit was reached (for ")
+    assert run.report().startswith(said)
     assert "\n  none at 1, 2 and 4 connections\n" in run.report()
 
 
