@@ -251,7 +251,6 @@ class UnderTest:
         named = [server.kind.fastcgi_addresses(server.config) for server in servers]
         return others | (not_asked(pools, named) - path.reached)
 
-
     def _without_clients(self) -> frozenset[int]:
         """Where it is not permitted to see who takes the requests, the web servers of which is known that the tested
         port is not theirs, and to which nobody is connected while requests come: these come through none of them."""

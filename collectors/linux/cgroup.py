@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from collectors.errors import AbsentError, ParseError
+from collectors.linux import io_limits
 from collectors.linux.memory import parse_pressure
 from collectors.machine import Missing, Reading, Wanted
 from collectors.parsing import complete_lines, count_or_none, counts, excerpt
@@ -46,17 +47,19 @@ class Mount(Struct, frozen=True):
 
 class GroupDirectories(Struct, frozen=True):
     """The directories of a group for each resource, followed by those of its ancestors. In version 1, a process can be
-    in a group for memory and in another one for the processor: ``path`` has both then."""
+    in several groups, as for memory and for the processor: ``path`` has all of them then."""
 
     path: str
     version: int
     cpu: tuple[str, ...]
     memory: tuple[str, ...]
+    io: tuple[str, ...]
     pressure: str | None
 
     def files(self) -> tuple[Wanted, ...]:
         names = [f"{directory}/{name}" for directory in self.cpu for name in _CPU[self.version]]
         names += [f"{directory}/{name}" for directory in self.memory for name in _MEMORY[self.version]]
+        names += [f"{directory}/{name}" for directory in self.io for name in io_limits.FILES[self.version]]
         if self.pressure is not None:
             names += [f"{self.pressure}/{name}" for name in PRESSURES]
         return tuple(Wanted(name, 16384) for name in names)
@@ -95,12 +98,14 @@ def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> GroupDirectori
     for mount in mounts:
         for name in mount.controllers & groups.keys():
             found[name] = _directories(mount, groups[name]) or found.get(name, ())
-    unified, cpu, memory = (found.get(name, ()) for name in ("", "cpu", "memory"))
+    unified, cpu, memory, io = (found.get(name, ()) for name in ("", "cpu", "memory", "blkio"))
     pressure = unified[0] if unified else None
-    if cpu or memory:
-        paths = [groups[name] for name, directories in (("memory", memory), ("cpu", cpu)) if directories]
-        return GroupDirectories(" and ".join(dict.fromkeys(paths)), 1, cpu, memory, pressure)
-    return GroupDirectories(groups[""], 2, unified, unified, pressure) if unified else None
+    if cpu or memory or io:
+        each = (("memory", memory), ("cpu", cpu), ("blkio", io))
+        paths = dict.fromkeys(groups[name] for name, directories in each if directories)
+        own = [path for path in paths if path != "/"]
+        return GroupDirectories(" and ".join(own) or "/", 1, cpu, memory, io, pressure)
+    return GroupDirectories(groups[""], 2, unified, unified, unified, pressure) if unified else None
 
 
 def read_limits(reading: Reading, place: GroupDirectories, server: str = "") -> CgroupLimits:
@@ -127,6 +132,7 @@ def read_limits(reading: Reading, place: GroupDirectories, server: str = "") -> 
         memory_failures=failures,
         pressure=parse_pressure(*stalls) if any(text is not None for text in stalls) else None,
         servers=(server,) if server else (),
+        io=io_limits.read_limits(reading, place.io, place.version),
     )
 
 

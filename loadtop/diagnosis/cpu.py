@@ -203,6 +203,7 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     held_up = single and share < CORE_PCT
     most = BUSY_PCT if single else 100.0 - SPARE_PCT if bound and queued else MEAN_PCT
     alone = overall < most and several and filled
+    rival = _rival(rates, wanted - share) if held_up else None
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
         held=(single or core > CORE_CLEAR_PCT) and alone,
@@ -213,12 +214,27 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             *([Row("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
-        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0),
+        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0, rival),
         confidence=agreement(None if process is None else (share >= PROCESS_PCT or single) and not threaded),
     )
 
 
-def _core_advice(process: ProcessRates | None, bound: int) -> Message:
+def _rival(rates: HostRates, waits_pct: float) -> ProcessRates | None:
+    """Another program that takes at least half of what a process of the server waits for."""
+    return next((each for each in _other_processes(rates) if (each.cpu or 0.0) >= waits_pct / 2), None)
+
+
+def _core_advice(process: ProcessRates | None, bound: int, rival: ProcessRates | None) -> Message:
+    if process is not None and rival is not None:
+        return Message(
+            "Stop {other} (pid {other_pid:d}), or keep it off this core (taskset, cpuset): {name} (pid {pid:d}) shares "
+            "the core with it, and waits for it {waits:.0f} % of the time.",
+            other=rival.process.name,
+            other_pid=rival.process.pid,
+            name=process.process.name,
+            pid=process.process.pid,
+            waits=process.wait or 0.0,
+        )
     if bound > 1:
         return Message(
             "Let the {bound} web server processes use more cores (cpuset, taskset, CPUAffinity): they share one "

@@ -1,12 +1,12 @@
-"""A data disk: the server's own processes stand still until it answers. Percent of time busy says little of a disk that
-serves many requests at once (man iostat), iowait and stalls little of whose they are: what decides is how many of the
-requests in flight wait for it."""
+"""A data disk, or what a control group may have of one: the server's own processes stand still until it answers.
+Percent of time busy says little of a disk that serves many requests at once (man iostat), iowait and stalls little of
+whose they are: what decides is how many of the requests in flight wait for it."""
 
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.i18n import Message
-from loadtop.model import OTHER, SERVICE, HostSample, Role
+from loadtop.model import OTHER, SERVICE, CgroupLimits, HostSample, Limited, Role
 from loadtop.rates.measured import HostView, Measured
-from loadtop.rates.records import DiskRates, HostRates
+from loadtop.rates.records import DiskRates, HostRates, IoLimitRates
 
 UTIL_PCT, UTIL_CLEAR_PCT = 95.0, 80.0  # percent with requests: PCP's perdisk 95, with waits; cleared at 80
 
@@ -18,7 +18,71 @@ BLOCKED_SHARE, BLOCKED_CLEAR_SHARE = 0.4, 0.2  # part of the requests in flight 
 STALL_PCT = 10.0  # percent in which some task waited for I/O: check_psi's critical value of ``full``. A vote only
 
 
+LIMIT_PCT, LIMIT_CLEAR_PCT = 90.0, 75.0
+"""Percent of a control group's limit on a device that are used. Our own: the kernel lets a group have what it did not
+use a moment before, so that a full limit is met to a few per cent."""
+
+_SETTINGS = {
+    Limited.READS: ("IOReadIOPSMax", "blkio.throttle.read_iops_device"),
+    Limited.WRITES: ("IOWriteIOPSMax", "blkio.throttle.write_iops_device"),
+    Limited.READ_BYTES: ("IOReadBandwidthMax", "blkio.throttle.read_bps_device"),
+    Limited.WRITTEN_BYTES: ("IOWriteBandwidthMax", "blkio.throttle.write_bps_device"),
+}
+"""What sets each limit: the property of systemd.resource-control(5), and the file of version 1."""
+
+
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
+    """A full disk, or a full limit of a control group, whichever is reached."""
+    disk, limit = _assess_disk(measured, host), _assess_limit(measured, host)
+    if limit is not None and (disk is None or not disk.over) and (limit.over or limit.held):
+        return limit
+    return disk
+
+
+def _assess_limit(measured: Measured, host: HostView) -> Assessment | None:
+    """The server may not have more of a device: its requests wait before they reach the disk, which is idle then."""
+    rates, sample = host.rates, host.sample
+    if rates is None or sample is None:
+        return None
+    found = [(each, group) for group, known in host.control_groups() if known is not None for each in known.io]
+    blocked = _blocked(rates, sample)
+    if not found or blocked is None:
+        return None
+    limit, group = max(found, key=lambda each: each[0].percent)
+    load = measured.load
+    in_flight = None if load is None or load.in_flight is None else max(1, load.in_flight)
+    most = _least(in_flight, BLOCKED_SHARE)
+    stall = None if rates.pressure is None else rates.pressure.io_some
+    return Assessment(
+        over=limit.percent > LIMIT_PCT and blocked >= most,
+        held=limit.percent > LIMIT_CLEAR_PCT and blocked >= _least(in_flight, BLOCKED_CLEAR_SHARE),
+        evidence=(
+            Row("cgroup.io_pct", limit.percent, LIMIT_PCT, "%", "cgroup: I/O limit (io.max)"),
+            Row("blocked", blocked, most, "tasks", "loadtop: server processes that wait for a disk"),
+            Row("pressure.io_some_pct", stall, STALL_PCT, "%", "check_psi; affects only the confidence"),
+        ),
+        advice=lambda: _limit_advice(limit, group, blocked),
+        confidence=agreement(exceeds(stall, STALL_PCT)),
+    )
+
+
+def _limit_advice(limit: IoLimitRates, group: CgroupLimits, blocked: int) -> Message:
+    template = (
+        "Raise {setting} of the server's control group, or cache reads and write less often. {used:.0f} of {most:.0f} "
+        "operations/s allowed on {disk} are used, and {blocked} requests wait for them."
+    )
+    used, most = limit.used, float(limit.most)
+    if limit.limited in (Limited.READ_BYTES, Limited.WRITTEN_BYTES):
+        template = (
+            "Raise {setting} of the server's control group, or cache reads and write less often. {used:.0f} of "
+            "{most:.0f} kB/s allowed on {disk} are used, and {blocked} requests wait for them."
+        )
+        used, most = used / 1024, most / 1024
+    setting = _SETTINGS[limit.limited][0 if group.version == 2 else 1]
+    return Message(template, setting=setting, used=used, most=most, disk=limit.device, blocked=blocked)
+
+
+def _assess_disk(measured: Measured, host: HostView) -> Assessment | None:
     """A disk that does not carry swap is busy and slow, and the server waits for it."""
     rates, sample = host.rates, host.sample
     if rates is None or sample is None:
@@ -92,5 +156,5 @@ DISK = Verdict(
     whole_machine=True,
     explains=(Family.POOL,),
     of_host=_assess,
-    titles={"blocked": "tasks waiting for a disk"},
+    titles={"blocked": "tasks waiting for a disk", "cgroup.io_pct": "I/O limit used"},
 )

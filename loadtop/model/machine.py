@@ -236,6 +236,26 @@ class Process(Struct, frozen=True):
     child_ticks: int = 0
 
 
+class Limited(StrEnum):
+    """What a control group may have of a device per second: requests, or bytes."""
+
+    READS = "reads"
+    WRITES = "writes"
+    READ_BYTES = "read_bytes"
+    WRITTEN_BYTES = "written_bytes"
+
+
+class IoLimit(Struct, frozen=True):
+    """One limit of a control group on a device: ``most`` per second, and the counter of what it has had, ``done``.
+    ``group`` tells the limits of a group and its ancestors apart."""
+
+    device: str
+    group: str
+    limited: Limited
+    most: int
+    done: int
+
+
 class CgroupLimits(Struct, frozen=True):
     """The control group of a server under test. Limits are ``None`` where there is none; counters in microseconds.
     ``servers`` are the names under which the processes of those in it are listed."""
@@ -252,6 +272,7 @@ class CgroupLimits(Struct, frozen=True):
     memory_failures: int | None = None
     pressure: Pressure | None = None
     servers: tuple[str, ...] = ()
+    io: tuple[IoLimit, ...] = ()
 
 
 class State(StrEnum):

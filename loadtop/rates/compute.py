@@ -262,6 +262,19 @@ def _cgroup(before: model.CgroupLimits, now: model.CgroupLimits, seconds: float)
         memory_failures=per_second(before.memory_failures, now.memory_failures, seconds),
         pressure=_both(pressure_shares, before.pressure, now.pressure, seconds),
         path=now.path,
+        io=_io_limits(before.io, now.io, seconds),
+    )
+
+
+def _io_limits(
+    before: Iterable[model.IoLimit], now: Iterable[model.IoLimit], seconds: float
+) -> tuple[records.IoLimitRates, ...]:
+    earlier = {(each.device, each.group, each.limited): each.done for each in before}
+    found = (
+        (each, per_second(earlier.get((each.device, each.group, each.limited)), each.done, seconds)) for each in now
+    )
+    return tuple(
+        records.IoLimitRates(each.device, each.limited, each.most, used) for each, used in found if used is not None
     )
 
 

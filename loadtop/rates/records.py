@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, cast
 
 from msgspec import Struct, field
 
-from loadtop.model import Process, Role
+from loadtop.model import Limited, Process, Role
 from loadtop.model.server import ServerReading
 
 R = TypeVar("R", bound=ServerReading)
@@ -171,6 +171,19 @@ class GroupRates(Struct, frozen=True):
     wait: float | None = None
 
 
+class IoLimitRates(Struct, frozen=True):
+    """How much of a limit on a device is used: ``used`` of ``most`` per second, requests or bytes."""
+
+    device: str
+    limited: Limited
+    most: int
+    used: float
+
+    @property
+    def percent(self) -> float:
+        return 100.0 * self.used / self.most
+
+
 class CgroupRates(Struct, frozen=True):
     """The control group of a server: percent of its periods that were throttled, how long in all (ms per second), hits
     of its memory limit per second, and its own stalls."""
@@ -180,6 +193,7 @@ class CgroupRates(Struct, frozen=True):
     memory_failures: float | None
     pressure: PressureShares | None
     path: str = ""
+    io: tuple[IoLimitRates, ...] = ()
 
 
 class PeerRates(Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from loadtop.cli.demo.apache import find_apache
+from loadtop.generator.worker import DRAIN_S
 from tests.loads.program import loadtop, summary_of
 from tests.servers.apache import ApacheFactory, proxying
 from tests.servers.haproxy import HaproxyFactory
@@ -125,3 +126,6 @@ def test_a_service_whose_queue_overflows_stays_that(
     hidden_apache()
     found = summary(service(OVERFLOWING).url, clients=20)
     assert told(found)[0] == "listen-queue", found["verdict"]
+    # Connections that the kernel tries again after 1, 3 and 7 s do not make the load longer than it is to be (-t 5).
+    assert 5.0 <= found["duration_s"] < 5.0 + DRAIN_S + 0.5
+    assert found["load"]["pending"] > 0

@@ -15,7 +15,7 @@ from tests.lab.memory import memory_group, on_a_disk, swap_file
 from tests.lab.namespace import namespace
 from tests.lab.pages import ALLOCATING, COMPUTING
 from tests.lab.quota import cpu_quota, throttled_periods
-from tests.lab.slow_disk import slow_disk
+from tests.lab.slow_disk import limited_disk, slow_disk
 from tests.lab.table import Report
 from tests.servers.apache import Mpm, Php
 
@@ -112,6 +112,18 @@ def disk(operations: int) -> Build:
     return build
 
 
+def io_limit(operations: int) -> Build:
+    """Apache in a control group that may do few operations per second on the disk of the machine."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        limited = bench.stack.enter_context(limited_disk(100_000 if lifted else operations))
+        page = WRITING.replace("WHERE", str(limited.directory))
+        server = bench.apache(mpm="prefork", php="mod", workers=20, pages={"page.php": page}, launcher=limited.launcher)
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url))
+
+    return build
+
+
 def line(mbit: int, kilobytes: int, *, told: bool = True) -> Build:
     """A page over a line of few Mbit/s, with the generator at its other end. Where loadtop is not ``told`` how fast the
     line is, it finds the rate of the queueing discipline."""
@@ -168,6 +180,10 @@ def is_disk_bound(proof: Proof) -> bool:
     return proof.change.user + proof.change.system < 50 and proof.peak - proof.before > 2000
 
 
+def waits_without_load(proof: Proof) -> bool:
+    return proof.change.user + proof.change.system < 50
+
+
 def fills(mbit: int, proof: Proof) -> bool:
     return proof.change.idle > 40 and proof.peak - proof.before > 0.8 * 2.5 * mbit
 
@@ -207,6 +223,10 @@ CASES = [
     Case(
         name="60 writes a second", expected="disk", build=disk(60), concurrency=12, proven=is_disk_bound,
         evidence="blocked", advice="wait for the disk",
+    ),
+    Case(
+        name="60 writes a second for the server", expected="disk", build=io_limit(60), concurrency=12,
+        proven=waits_without_load, evidence="cgroup.io_pct", advice="of the server's control group",
     ),
     Case(
         name="48 MB for 256 MB", expected="memory", build=little_memory(48), concurrency=8, proven=gives_up_too_much,

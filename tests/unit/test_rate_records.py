@@ -16,6 +16,8 @@ from loadtop.model import (
     GeneratorSample,
     HostFacts,
     HostSample,
+    IoLimit,
+    Limited,
     LoadSample,
     LoadState,
     Network,
@@ -40,6 +42,7 @@ from loadtop.rates.records import (
     GeneratorRates,
     GroupRates,
     HostRates,
+    IoLimitRates,
     LoadRates,
     NetworkRates,
     PagingRates,
@@ -163,6 +166,23 @@ def test_control_group(changes: dict[str, Any], rates: CgroupRates | None) -> No
     assert two_seconds({"cgroup": PERIODS}, {"cgroup": now}).cgroup == rates
     found = two_seconds({"more_cgroups": (PERIODS,)}, {"more_cgroups": (replace(now, path="/new"), now)}).more_cgroups
     assert found == (() if rates is None else (rates,))
+
+
+def test_limits_on_devices() -> None:
+    """Of each, what was used of it; a limit that is new, or whose counter fell, has no rate."""
+    limits = [
+        IoLimit("vda", "/web", Limited.WRITES, 60, 100),
+        IoLimit("vda", "/", Limited.WRITES, 500, 900),
+        IoLimit("vda", "/web", Limited.READ_BYTES, 1000, 7),
+    ]
+    later = [replace(each, done=done) for each, done in zip(limits, (220, 1100, 3), strict=True)]
+    now = (*later, replace(limits[0], device="vdb"))
+    before = {"cgroup": replace(PERIODS, io=tuple(limits))}
+    found = known(two_seconds(before, {"cgroup": replace(PERIODS, io=now)}).cgroup).io
+    assert found == (
+        IoLimitRates("vda", Limited.WRITES, 60, 60.0), IoLimitRates("vda", Limited.WRITES, 500, 100.0),
+    )  # fmt: skip
+    assert [each.percent for each in found] == [100.0, 20.0]
 
 
 def test_processes_and_their_groups() -> None:

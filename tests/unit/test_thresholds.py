@@ -17,6 +17,7 @@ from loadtop.model import (
     SERVICE,
     CgroupLimits,
     CoreSpeed,
+    Limited,
     Listener,
     Memory,
     Role,
@@ -25,7 +26,16 @@ from loadtop.model import (
     Swap,
     Tcp,
 )
-from loadtop.rates.records import CgroupRates, CoreShares, DiskRates, GroupRates, NetworkRates, TcpRates
+from loadtop.rates.measured import HostView
+from loadtop.rates.records import (
+    CgroupRates,
+    CoreShares,
+    DiskRates,
+    GroupRates,
+    IoLimitRates,
+    NetworkRates,
+    TcpRates,
+)
 from tests.unit.interval import (
     NO_PAGING,
     NO_STALL,
@@ -241,6 +251,18 @@ class TestProcessors:
             assert "node (pid 7) fills one core" in advice(found)
             assert value(found, "process.wanted_pct") == 100.0
 
+    @pytest.mark.parametrize(("takes", "named"), [(40.0, True), (20.0, True), (19.0, False)])
+    def test_who_shares_its_core_is_named(self, takes: float, named: bool) -> None:
+        other = process(takes, "backup", OTHER)
+        stranger = replace(other, process=replace(other.process, pid=8))
+        rows = (replace(process(60.0, "uwsgi", "uwsgi"), wait=40.0), stranger)
+        cores = (CoreShares(0, busy(99.0)), CoreShares(1, busy(9.0)))
+        groups = (group(60.0, name="uwsgi", role=Role.APPLICATION, wait=40.0),)
+        found = of_host(CPU_CORE, host(cpu=busy(54.0), cores=cores, processes=rows, groups=groups))
+        assert found.over
+        said = "Stop backup (pid 8), or keep it off this core (taskset, cpuset): uwsgi (pid 7) shares the core with it"
+        assert (said in advice(found)) is named
+
     def test_one_process_gets_no_advice_to_use_more_cores(self) -> None:
         view = host(
             cpu=busy(50.0), cores=(CoreShares(0, busy(99.0)),) * 2, processes=(process(84.0),), groups=(group(86.0),)
@@ -350,6 +372,55 @@ class TestProcessors:
     def test_a_quota_of_twice_as_much_is_proposed(self, limits: CgroupLimits, said: str) -> None:
         found = of_host(THROTTLED, host({"cgroup": limits}, cgroup=CgroupRates(30.0, 100.0, 0.0, None)))
         assert said in advice(found)
+
+
+class TestDiskOfAControlGroup:
+    """A limit on a device: requests wait before they reach the disk, which is not busy."""
+
+    def view(self, limit: IoLimitRates, blocked: int, version: int = 2, **rates: Any) -> HostView:
+        limits = (replace(limit, most=10 * limit.most), limit)
+        group_rates = CgroupRates(None, None, None, None, "/web", limits)
+        sample = {"cgroup": CgroupLimits("/web", version)}
+        return host(sample, groups=(group(blocked=blocked),), cgroup=group_rates, **rates)
+
+    @pytest.mark.parametrize(
+        ("used", "blocked", "over", "held"),
+        [
+            (90.5, 4, True, True),
+            (90.0, 4, False, True),
+            (90.5, 3, False, True),
+            (90.5, 1, False, False),
+            (75.0, 4, False, False),
+            (75.5, 2, False, True),
+        ],
+    )
+    def test_a_full_limit(self, used: float, blocked: int, over: bool, held: bool) -> None:
+        view = self.view(IoLimitRates("vda", Limited.WRITES, 100, used), blocked)
+        found = assessment(DISK, view, load={"in_flight": 10})
+        assert (found is not None and found.over, found is not None and found.held) == (over, held)
+        if found is not None and found.held:
+            assert value(found, "cgroup.io_pct") == used
+
+    @pytest.mark.parametrize(
+        ("limited", "version", "said"),
+        [
+            (Limited.READS, 2, "Raise IOReadIOPSMax of the server's control group"),
+            (Limited.WRITES, 1, "Raise blkio.throttle.write_iops_device of"),
+            (Limited.WRITES, 2, "2,048 of 2,048 operations/s allowed on vda are used, and 9 requests wait"),
+            (Limited.READ_BYTES, 2, "IOReadBandwidthMax"),
+            (Limited.WRITTEN_BYTES, 1, "blkio.throttle.write_bps_device"),
+            (Limited.WRITTEN_BYTES, 2, "2 of 2 kB/s allowed on vda are used"),
+        ],
+    )
+    def test_it_is_named(self, limited: Limited, version: int, said: str) -> None:
+        view = self.view(IoLimitRates("vda", limited, 2048, 2048.0), 9, version)
+        assert said in advice(of_host(DISK, view, load={"in_flight": 10}))
+
+    @pytest.mark.parametrize(("util", "named"), [(99.0, "sda"), (20.0, "vda")])
+    def test_a_full_disk_is_named_before_it(self, util: float, named: str) -> None:
+        disk = DiskRates("sda", util, 30.0, 3.0, 0.0, 100.0, 40.0, swap=False)
+        view = self.view(IoLimitRates("vda", Limited.WRITES, 100, 100.0), 9, disks=(disk,))
+        assert named in advice(of_host(DISK, view, load={"in_flight": 10}))
 
 
 class TestDisk:
