@@ -46,7 +46,7 @@ def test_names_the_limit_that_was_proven(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "resource", "rps"),
     [
-        ("none-half-load", "cpu", 248),  # as "cpu-a-full-pool-on-a-busy-CPU" has of the same page
+        ("none-half-load.", "cpu", 357),  # as "cpu-a-full-pool-on-a-busy-CPU" has of the same page
         ("none-swap-occupied-long-ago", "apache-workers", 320),  # 20 slots, 62 ms
         ("none-a-neighbour-that-takes-a-core", "apache-workers", 320),
         ("none-an-unrelated-busy-disk", "apache-workers", 320),
