@@ -305,12 +305,8 @@ def note(servers: Mapping[int, Server], unknown: Sequence[str] = (), *, hidden: 
         if places
         else Message("the address of {server}, behind the proxy, is unknown", server=excerpt(unknown[0]))
     )
-    return Message(
-        "{why}: loadtop assumes that all {servers} web servers here are under test, but shows the control group of the "
-        "first one only",
-        servers=len(servers),
-        why=why,
-    )
+    template = "{why}: loadtop assumes that all {servers} web servers here are under test"
+    return Message(template, servers=len(servers), why=why)
 
 
 def _origin(endpoint: Endpoint) -> str:

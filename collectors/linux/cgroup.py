@@ -32,6 +32,7 @@ _MEMORY = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt"),
     2: ("memory.max", "memory.high", "memory.current", "memory.events"),
 }
+_BYTES = 16384  # of a file
 _STAT = ("nr_periods", "nr_throttled", "throttled_usec", "throttled_time")
 _ESCAPES = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\043": "#", r"\134": "\\"}
 _ESCAPE = re.compile("|".join(map(re.escape, _ESCAPES)))
@@ -59,10 +60,13 @@ class GroupDirectories(Struct, frozen=True):
     def files(self) -> tuple[Wanted, ...]:
         names = [f"{directory}/{name}" for directory in self.cpu for name in _CPU[self.version]]
         names += [f"{directory}/{name}" for directory in self.memory for name in _MEMORY[self.version]]
-        names += [f"{directory}/{name}" for directory in self.io for name in io_limits.FILES[self.version]]
         if self.pressure is not None:
             names += [f"{self.pressure}/{name}" for name in PRESSURES]
-        return tuple(Wanted(name, 16384) for name in names)
+        return tuple(Wanted(name, _BYTES) for name in names)
+
+    def io_files(self) -> tuple[Wanted, ...]:
+        files = io_limits.FILES[self.version]
+        return tuple(Wanted(f"{directory}/{name}", _BYTES) for directory in self.io for name in files)
 
 
 def parse_membership(cgroup: str) -> dict[str, str]:
@@ -110,8 +114,8 @@ def locate(groups: Mapping[str, str], mounts: Iterable[Mount]) -> GroupDirectori
 
 def read_limits(reading: Reading, place: GroupDirectories, server: str = "") -> CgroupLimits:
     """Return the limits that hold for the group of a ``server``, from a reading with its
-    :meth:`GroupDirectories.files`; ``None`` for missing values. Of equal limits, the group's own counts: its directory
-    comes first."""
+    :meth:`GroupDirectories.files`, and perhaps those for I/O; ``None`` for missing values. Of equal limits, the group's
+    own counts: its directory comes first."""
     quotas = ((*_quota(reading, directory, place.version), directory) for directory in place.cpu)
     _, quota, period, cpu_directory = min(quotas, key=itemgetter(0), default=(math.inf, None, None, ""))
     stat = counts(reading.optional(f"{cpu_directory}/cpu.stat") or "", _STAT)
@@ -151,12 +155,13 @@ class CgroupCollector:
         self._mounts: tuple[Mount, ...] | Missing = Missing("not read")
         self._followed: dict[int, _Followed] = {}
 
-    def files(self, servers: Mapping[int, str]) -> tuple[Wanted, ...]:
+    def files(self, servers: Mapping[int, str], *, slow: bool) -> tuple[Wanted, ...]:
         """What the next sample is to read. ``servers`` are the first processes of servers and what their processes are
-        listed under, the most important first; of too many, the rest is left out."""
+        listed under, the most important first; of too many, the rest is left out. ``slow``: also what hardly ever
+        changes."""
         followed = (_Followed(pid, name) for pid, name in islice(servers.items(), MOST_SERVERS))
         self._followed = {each.pid: self._followed.get(each.pid, each) for each in followed}
-        return tuple(dict.fromkeys(wanted for each in self._followed.values() for wanted in each.files()))
+        return tuple(dict.fromkeys(wanted for each in self._followed.values() for wanted in each.files(slow)))
 
     def collect(self, reading: Reading) -> tuple[CgroupLimits, ...]:
         """The limits of the first server's group, then of those of the others. Raises :class:`AbsentError` with the
@@ -184,16 +189,20 @@ class CgroupCollector:
 
 
 class _Followed:
-    """The group of one process."""
+    """The group of one process. Its limits on I/O, which few have, are read with every sample only if there are any."""
 
     def __init__(self, pid: int, server: str) -> None:
         self.pid, self._server = pid, server
-        self._membership = Wanted(f"/proc/{pid}/cgroup", 16384)
+        self._membership = Wanted(f"/proc/{pid}/cgroup", _BYTES)
         self._located: tuple[str, tuple[Mount, ...]] | None = None
         self._place: GroupDirectories | None = None
+        self._reads_io = self._io_due = True
 
-    def files(self) -> tuple[Wanted, ...]:
-        return (self._membership, *(() if self._place is None else self._place.files()))
+    def files(self, slow: bool) -> tuple[Wanted, ...]:
+        if self._place is None:
+            return (self._membership,)
+        self._reads_io = slow or self._io_due
+        return (self._membership, *self._place.files(), *(self._place.io_files() if self._reads_io else ()))
 
     def limits(self, reading: Reading, mounts: tuple[Mount, ...] | Missing) -> CgroupLimits:
         """Raises :class:`AbsentError` while its files are not read, and where they cannot be."""
@@ -205,8 +214,12 @@ class _Followed:
                 fix="sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
             )
         if self._place != place:
+            self._io_due = True
             raise AbsentError("not read yet", cause=Cause.PENDING)
-        return read_limits(reading, self._place, self._server)
+        found = read_limits(reading, self._place, self._server)
+        if self._reads_io:
+            self._io_due = bool(found.io)
+        return found
 
     def _locate(self, reading: Reading, mounts: tuple[Mount, ...] | Missing) -> None:
         """Locate the files for the next sample. Mounts and groups rarely change."""

@@ -118,7 +118,7 @@ class LinuxMachine:
             files += [wanted for name in sorted(self._interfaces) for wanted in devices.line_files(name)]
         serving = self._table.serving()
         first = {container.FIRST: ""} if self._container.limited else {}
-        files += self._cgroups.files(serving or first)
+        files += self._cgroups.files(serving or first, slow=slow)
         files += self._other_networks.files(serving, slow=slow)
         files += self._container.files()
         files += [Wanted(path) for path in self._followed]

@@ -166,7 +166,8 @@ def _users(sample: HostSample) -> Iterator[_Seen]:
         yield "processes", listed(known), Lack()
     if sample.cgroup is not None:
         text = "version {number}: {path}"
-        yield "cgroup", Message(text, number=sample.cgroup.version, path=sample.cgroup.path), Lack()
+        paths = [each.path for each in (sample.cgroup, *sample.more_cgroups)]
+        yield "cgroup", Message(text, number=sample.cgroup.version, path=", ".join(paths)), Lack()
     for kind in KINDS:
         if readings := kind.readings(sample):
             yield kind.name, kind.seen(readings), kind.lacks(readings, sample)

@@ -12,7 +12,7 @@ from collectors.linux.cgroup import Mount, locate, parse_membership, parse_mount
 from collectors.linux.machine import SLOW_EVERY, LinuxMachine
 from collectors.machine import Reading
 from collectors.servers import KINDS
-from loadtop.model import CgroupLimits, HostSample, Pressure, State
+from loadtop.model import CgroupLimits, HostSample, IoLimit, Limited, Pressure, State
 from tests.unit.collectors.texts import machine_of_texts, stat_text
 from tests.unit.known import known
 
@@ -193,6 +193,24 @@ async def test_in_a_machine() -> None:
     transport.processes = {}
     await machine.sample()
     assert reason(await machine.sample()) == "no server found"
+
+
+@pytest.mark.parametrize("limited", [True, False])
+async def test_limits_on_io_are_read_often_only_where_there_are_any(limited: bool) -> None:
+    transport = machine_of_texts("6.18")
+    machine = LinuxMachine(transport, KINDS)
+    transport.processes = {10: stat_text(10, "httpd")}
+    top = "/sys/fs/cgroup/web"
+    transport.files |= {
+        "/proc/self/mountinfo": "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+        "/proc/10/cgroup": "0::/web\n",
+        f"{top}/io.max": "254:0 wiops=60\n" if limited else "",
+        f"{top}/io.stat": "254:0 wios=7\n",
+    }
+    found = [known(sample.cgroup).io for sample in [await machine.sample() for _ in range(8)][3:]]
+    assert found == [(IoLimit("vda", top, Limited.WRITES, 60, 7),) if limited else ()] * 5
+    asked = [f"{top}/io.stat" in [wanted.path for wanted in request.files] for request in transport.requests]
+    assert sum(asked) == (6 if limited else 1)
 
 
 async def test_the_groups_of_several_servers() -> None:
