@@ -1,6 +1,7 @@
 """One machine over a whole test: its metrics, devices, servers and processes."""
 
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -9,7 +10,7 @@ from loadtop.analysis.statistic import Json, Statistics
 from loadtop.model import LOADTOP, OTHER, Process
 from loadtop.model.server import Measure, ServerReading, columns
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import PeerRates
+from loadtop.rates.records import PeerRates, ProcessRates
 from loadtop.servers.registry import HOST_METRICS, KINDS
 
 _PARTS = {
@@ -184,19 +185,56 @@ class PeerTotals:
         ]
 
 
-BUSIEST = 5  # processes that belong to no server and are listed
-KEPT = 200  # other processes that are kept: the number of short-lived ones grows without a bound
+BUSIEST = 5  # processes of the servers and the load generator, and of all others, that are listed
+KEPT = 200  # processes that are kept of each: the number of short-lived ones grows without a bound
 
 _GROUP = ("processes", "running", "blocked", "threads", "cpu_pct", "wait_pct", "rss_kb_each", "pss_kb_each")
 _MEMORY = ("rss_kb", "pss_kb")
 
 
+@dataclass(slots=True)
+class _OneProcess:
+    """Percent of a core that one process used, and for which it waited, in each interval: their sums and the most."""
+
+    process: Process
+    used: float = 0.0
+    used_most: float = 0.0
+    waited: float | None = None
+    waited_most: float = 0.0
+
+    def add(self, each: ProcessRates) -> None:
+        used = each.cpu or 0.0
+        self.used, self.used_most = self.used + used, max(self.used_most, used)
+        if each.wait is not None:
+            self.waited, self.waited_most = (self.waited or 0.0) + each.wait, max(self.waited_most, each.wait)
+
+
+class _Busiest:
+    """The processes of one sort that used most. One that was not seen in an interval counts 0 for it."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, int], _OneProcess] = {}
+
+    def add(self, each: ProcessRates) -> None:
+        key = each.process.pid, each.process.started_ticks
+        self._found.setdefault(key, _OneProcess(each.process)).add(each)
+
+    def trim(self) -> None:
+        if len(self._found) > 2 * KEPT:
+            kept = sorted(self._found.items(), key=lambda item: item[1].used, reverse=True)[:KEPT]
+            self._found = dict(kept)
+
+    def most(self) -> list[_OneProcess]:
+        found = sorted(self._found.values(), key=lambda each: each.used, reverse=True)[:BUSIEST]
+        return [each for each in found if each.used > 0]
+
+
 class ProcessTotals:
-    """Adds up every interval. A process that was not among the busiest of an interval counts 0 for it at the end."""
+    """Adds up every interval."""
 
     def __init__(self) -> None:
         self._groups = defaultdict[str, Statistics](partial(Statistics, _GROUP))
-        self._others: dict[tuple[int, int], tuple[Process, float, float]] = {}
+        self._servers, self._others = _Busiest(), _Busiest()
         self._intervals = 0
 
     def add(self, host: HostView) -> None:
@@ -211,30 +249,36 @@ class ProcessTotals:
                 values = (count, each.running, each.blocked, each.threads, each.cpu, each.wait, *memory)
                 self._groups[each.group].add(values)
         for found in rates.processes:
-            if found.process.group == OTHER and found.cpu is not None:
-                key = found.process.pid, found.process.started_ticks
-                _, total, most = self._others.get(key, (found.process, 0.0, 0.0))
-                self._others[key] = (found.process, total + found.cpu, max(most, found.cpu))
-        if len(self._others) > 2 * KEPT:
-            kept = sorted(self._others.items(), key=lambda item: item[1][1], reverse=True)[:KEPT]
-            self._others = dict(kept)
+            if found.cpu is not None:
+                (self._others if found.process.group == OTHER else self._servers).add(found)
+        self._servers.trim()
+        self._others.trim()
 
     def mean(self, group: str, name: str) -> float | None:
         return self._groups[group][name].mean if group in self._groups else None
 
     def as_json(self) -> Json:
         """``processes`` of the machine's entry in the JSON summary; shares in percent of one core."""
-        busiest = sorted(self._others.values(), key=lambda other: other[1], reverse=True)[:BUSIEST]
         return {
             "groups": [{"group": str(group), **found.as_json()} for group, found in self._groups.items()],
-            "busiest_others": [
+            "busiest": [
                 {
-                    "pid": process.pid,
-                    "name": process.name,
-                    "cpu_pct": {"mean": round(total / self._intervals, 3), "max": round(most, 3)},
-                    "rss_kb": process.rss_kb,
+                    "group": each.process.group,
+                    **self._of_process(each),
+                    "wait_pct": None if each.waited is None else self._over_time(each.waited, each.waited_most),
                 }
-                for process, total, most in busiest
-                if total > 0
+                for each in self._servers.most()
             ],
+            "busiest_others": [self._of_process(each) for each in self._others.most()],
         }
+
+    def _of_process(self, each: _OneProcess) -> Json:
+        return {
+            "pid": each.process.pid,
+            "name": each.process.name,
+            "cpu_pct": self._over_time(each.used, each.used_most),
+            "rss_kb": each.process.rss_kb,
+        }
+
+    def _over_time(self, total: float, most: float) -> Json:
+        return {"mean": round(total / self._intervals, 3), "max": round(most, 3)}

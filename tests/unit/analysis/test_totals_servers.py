@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from loadtop.analysis.fail_if import Condition, Watchdog
+from loadtop.analysis.totals.host import ProcessTotals
 from loadtop.cli.printer import line
-from loadtop.model import Failures, Listener, LoadState, Tcp
+from loadtop.model import LOADTOP, OTHER, Failures, Listener, LoadState, Tcp
 from loadtop.pipeline.snapshot import Pipeline
 from loadtop.rates.records import ServerRates
 from loadtop.servers.apache.kind import APACHE
@@ -19,6 +20,7 @@ from loadtop.servers.php_fpm.record import FpmPool
 from loadtop.servers.postgresql.record import PostgresqlStatus
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.course import Run, frame_of
+from tests.unit.interval import host, process
 from tests.unit.known import known
 
 POOL = FpmPool("www", "static", 100, 0, 511, 3, 2, 5, 0, 0, 5, "/run/php/fpm.sock", 60, 0.01, 100.0)
@@ -126,6 +128,22 @@ def test_the_busiest_others_and_the_groups(watch: Run) -> None:
     assert (group["cpu_pct"]["mean"], group["rss_kb_each"]["mean"], group["pss_kb_each"]) == (30.0, 9000.0, None)
     assert (group["wait_pct"], watch.host["httpd"]["wait_pct"]) == (None, None)
     assert "others   backup (pid 1001) 80 % of a core" in watch.report()
+    (busiest,) = processes["busiest"]
+    assert (busiest["group"], busiest["name"], busiest["wait_pct"]) == ("httpd", "apache2", None)
+
+
+def test_waits_for_the_cpu_of_single_processes() -> None:
+    """Of the servers and of the load generator; one that has ended counts 0 from then on."""
+    totals = ProcessTotals()
+    worker, own = (replace(process(40.0, of=group), wait=8.0) for group in ("httpd", LOADTOP))
+    own = replace(own, process=replace(own.process, pid=8))
+    totals.add(host(processes=(worker, own), groups=()))
+    totals.add(host(processes=(replace(worker, cpu=20.0, wait=2.0), process(90.0, "backup", OTHER)), groups=()))
+    found = totals.as_json()["busiest"]
+    assert [(each["group"], each["cpu_pct"], each["wait_pct"]) for each in found] == [
+        ("httpd", {"mean": 30.0, "max": 40.0}, {"mean": 5.0, "max": 8.0}),
+        ("loadtop", {"mean": 20.0, "max": 40.0}, {"mean": 4.0, "max": 8.0}),
+    ]
 
 
 def test_sums_over_pools_and_backends_can_be_rules(watch: Run) -> None:
