@@ -1,5 +1,6 @@
 """The processors: all full, one full while others idle, given away by the hypervisor, or kept back by a quota."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
 
@@ -79,11 +80,20 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
             Row("running", running, cores, "tasks", "USE method: run queue > cores"),
             Row("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
             Row("cpu.steal_pct", rates.cpu.steal or None, STEAL_PCT, "%", "netdata: steal over 10 %"),
+            *_other_row(next(iter(_other_processes(rates)), None), cores, SHARED_PCT),
             *(_slow_cores(sample.core_speeds) if busy > BUSY_CLEAR_PCT else ()),
         ),
         advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
         confidence=agreement(queued, stalled),
     )
+
+
+def _other_row(process: ProcessRates | None, cores: int, least_pct: float) -> Iterator[Row]:
+    """A program that is no part of the server, by its name, where it takes at least so much of some cores."""
+    share = 0.0 if process is None else (process.cpu or 0.0) / cores
+    if process is not None and share >= least_pct:
+        name = re.sub(r"[^\w.+-]", "_", process.process.name[:16], flags=re.ASCII)
+        yield Row(f"other.{name}.cpu_pct", share, least_pct, "%", "loadtop: not part of the server")
 
 
 def _slow_cores(speeds: Collection[CoreSpeed]) -> Iterator[Row]:
@@ -212,6 +222,7 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             Row("cpu.busy_pct", overall, most, "%", "loadtop, calibrated", below=True),
             Row("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
             *([Row("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
+            *_other_row(rival, 1, (wanted - share) / 2),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
         advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0, rival),

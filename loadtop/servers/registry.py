@@ -72,6 +72,8 @@ def evidence_title(name: str) -> str:
     where, _, what = name.partition(".")
     if where.startswith("core") and what in _OF_CORES:
         return tr(_OF_CORES[what], core=where.removeprefix("core"))
+    if name.startswith("other."):
+        return tr("{name} uses", name=name.partition(".")[2].rpartition(".")[0])
     if name.startswith(("disk.", "network.")):
         device, _, what = name.partition(".")[2].rpartition(".")
         return f"{device} {tr(_DEVICES.get(what, what))}"

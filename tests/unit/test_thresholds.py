@@ -36,6 +36,7 @@ from loadtop.rates.records import (
     NetworkRates,
     TcpRates,
 )
+from loadtop.servers.registry import evidence_title
 from tests.unit.interval import (
     NO_PAGING,
     NO_STALL,
@@ -137,7 +138,11 @@ class TestProcessors:
     def test_who_else_is_at_work(self, generator: float, others: list[float | None], said: str | None) -> None:
         rows = (*(process(share, f"backup{number}", OTHER) for number, share in enumerate(others)), process(90.0))
         groups = (group(), group(generator, name=LOADTOP, role=None))
-        text = advice(of_host(CPU, host(cpu=busy(95.0), groups=groups, processes=rows)))
+        found = of_host(CPU, host(cpu=busy(95.0), groups=groups, processes=rows))
+        text = advice(found)
+        named = {row[0]: row[1] for row in found.evidence if row[0].startswith("other.")}
+        most = max((share or 0.0 for share in others), default=0.0)
+        assert list(named.values()) == ([most / 2] if most >= 20.0 else [])
         assert (text.count(". ") > 1) == (said is not None)
         assert said is None or said in text
 
@@ -262,6 +267,17 @@ class TestProcessors:
         assert found.over
         said = "Stop backup (pid 8), or keep it off this core (taskset, cpuset): uwsgi (pid 7) shares the core with it"
         assert (said in advice(found)) is named
+        assert [row[1] for row in found.evidence if row[0] == "other.backup.cpu_pct"] == ([takes] if named else [])
+
+    def test_a_strange_name_in_evidence(self) -> None:
+        rows = (process(90.0), process(60.0, "a b\x1b.sh/é" + "x" * 30, OTHER))
+        (row,) = (
+            row
+            for row in of_host(CPU, host(cpu=busy(95.0), groups=(group(),), processes=rows)).evidence
+            if row[0].startswith("other.")
+        )
+        assert row[0] == "other.a_b_.sh__xxxxxxx.cpu_pct"
+        assert evidence_title(row[0]) == "a_b_.sh__xxxxxxx uses"
 
     def test_one_process_gets_no_advice_to_use_more_cores(self) -> None:
         view = host(
