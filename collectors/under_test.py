@@ -252,8 +252,8 @@ class UnderTest:
         return others | (not_asked(pools, named) - path.reached)
 
     def _without_clients(self) -> frozenset[int]:
-        """Where it is not permitted to see who takes the requests, the web servers of which is known that the tested
-        port is not theirs, and to which nobody is connected while requests come: these come through none of them."""
+        """Web servers that take no part in the test, where loadtop may not see who takes the requests: they are known
+        to listen on other ports, and have no connections while requests arrive."""
         path = self.path
         if path.known or not path.looked or self._hidden or self._unknown:
             return frozenset()

@@ -1,9 +1,9 @@
 """The network namespaces of servers under test that are in another one: of a container, or of the host where loadtop
 itself is in one. What limits their interfaces limits the load, and cannot be seen from here.
 
-The interfaces are those of ``/proc/PID/net/dev`` of a process there, and what limits them is asked there. That needs
-root; where it is not permitted, there is nothing. Of their interfaces, only those with a limit are told: the other ends
-of lines are here, and how fast a line is cannot be read from another namespace. Source: namespaces(7).
+Interfaces are read from ``/proc/PID/net/dev`` of a process in the namespace, and their limits inside the namespace,
+which only root may enter; without root, nothing is reported. Interfaces without a limit are left out, because the speed
+of a link cannot be read from another namespace. Source: namespaces(7).
 """
 
 from collections.abc import Iterator, Mapping

@@ -32,7 +32,7 @@ _SETTINGS = {
 
 
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
-    """A full disk, or a full limit of a control group, whichever is reached."""
+    """A full disk or, if no disk is full, an I/O limit that a control group has reached."""
     disk, limit = _assess_disk(measured, host), _assess_limit(measured, host)
     if limit is not None and (disk is None or not disk.over) and (limit.over or limit.held):
         return limit

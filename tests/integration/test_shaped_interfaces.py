@@ -14,9 +14,10 @@ from collectors.linux.queueing import Interface, parse_disciplines
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.ssh.transport import SshTransport
+from loadtop.model import HostSample
 from tests.loads.program import wait_until
 from tests.servers.program import find_program
-from tests.servers.sshd import SshdFactory
+from tests.servers.sshd import Sshd, SshdFactory
 
 pytestmark = pytest.mark.servers
 
@@ -82,14 +83,18 @@ def test_any_user_can_read_the_output_of_tc(shaped: Path) -> None:
     assert rates(told) == rates(read)
 
 
-async def test_a_remote_host(sshd: SshdFactory, shaped: Path) -> None:
-    server = sshd(extra=f'ForceCommand unshare --net {shaped} sh -c "$SSH_ORIGINAL_COMMAND"')
+async def first_sample(server: Sshd) -> HostSample:
     transport = server.transport()
     await transport.connect()
     try:
-        sample = await LinuxMachine(transport, KINDS).sample()
+        return await LinuxMachine(transport, KINDS).sample()
     finally:
         await transport.close()
+
+
+async def test_a_remote_host(sshd: SshdFactory, shaped: Path) -> None:
+    server = sshd(extra=f'ForceCommand unshare --net {shaped} sh -c "$SSH_ORIGINAL_COMMAND"')
+    sample = await first_sample(server)
     assert {line.name: line.shaped_mbit for line in sample.networks or ()} == {"lo": None, **SHAPES}
 
 
@@ -127,11 +132,6 @@ async def test_policers_of_a_remote_host(sshd: SshdFactory, tmp_path: Path) -> N
     (tmp_path / "tc").chmod(0o755)
     network = 'unshare --net sh -c "ip link add va type veth peer name vb; $SSH_ORIGINAL_COMMAND"'
     server = sshd(extra=f"ForceCommand PATH={tmp_path}:$PATH {network}")
-    transport = server.transport()
-    await transport.connect()
-    try:
-        sample = await LinuxMachine(transport, KINDS).sample()
-    finally:
-        await transport.close()
+    sample = await first_sample(server)
     found = {line.name: (line.policed_mbit, line.policed_drops) for line in sample.networks or ()}
     assert found == {"lo": (None, None), "va": (20.0, 89), "vb": (None, None)}
