@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.dependency import DEPENDENCY, Dependencies
 from loadtop.diagnosis.disk import DISK
-from loadtop.diagnosis.errors import ERRORS
+from loadtop.diagnosis.errors import ERRORS, Failures
 from loadtop.diagnosis.finding import NONE, Diagnosis, Evidence, Finding
 from loadtop.diagnosis.forecast import Demands, Forecaster
 from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
@@ -145,14 +145,14 @@ class Latch:
 
 class Diagnoser:
     """Turns measured frames into diagnoses. What it remembers comes from frames only, so a replay gives what was shown
-    live: a latch per resource, and how fast requests were served before."""
+    live: a latch per resource, how fast requests were served before, and how many of them failed."""
 
     def __init__(self, verdicts: Sequence[Verdict], demands: Iterable[Demands] = ()) -> None:
         """``verdicts`` are all that can be given, besides ``none``; ``demands`` those of the kinds of servers."""
         self._verdicts = {each.name: each for each in ranked(verdicts)}
         self._rank = {name: rank for rank, name in enumerate(self._verdicts)}
         self._latches: dict[tuple[str, str | None], Latch] = {}
-        self._dependencies = Dependencies()
+        self._dependencies, self._failures = Dependencies(), Failures()
         self._waiting = Waiting()
         self._forecaster = Forecaster(demands)
         self._loaded = 0  # intervals of the load until now
@@ -161,6 +161,9 @@ class Diagnoser:
     def diagnose(self, measured: Measured) -> Diagnosis:
         """The findings that hold after this frame and the one that is the limit."""
         now = self._assess(measured)
+        failures = self._failures.assess(measured)
+        if failures is not None:
+            now[ERRORS.name, None] = failures
         now |= {(DEPENDENCY.name, host): found for host, found in self._dependencies.assess(measured).items()}
         full = [
             found

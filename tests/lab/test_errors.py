@@ -52,6 +52,11 @@ CASES = [
         name="a page that is not there", expected="errors", build=page("missing.html"), concurrency=8,
         proven=mostly_wrong, evidence="load.non_2xx_pct", advice="Fix this first: most requests failed", gain=None,
     ),
+    Case(
+        name="two places for two to twelve", expected="errors", build=page("places.php"), concurrency=12,
+        proven=mostly_wrong, evidence="load.least_failed_pct", advice="At c=2, 0 % failed: failures grow with the load",
+        gain=None, options=("--steps", "2,8,12", "--step-time", "3"), at_once=True,
+    ),
 ]  # fmt: skip
 
 

@@ -5,14 +5,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from loadtop.diagnosis.errors import ERRORS
+from loadtop.diagnosis import errors
 from loadtop.diagnosis.generator import CLIENT_FILES, CLIENT_PORTS, GENERATOR
+from loadtop.diagnosis.verdict import Assessment
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, CgroupLimits, Failures, GeneratorSample, LoadState
 from loadtop.model.load import NO_LOCAL_PORT, TOO_MANY_CONNECTIONS
 from loadtop.rates.records import CgroupRates, CpuShares, GeneratorRates
 from tests.unit.interval import FACTS, advice, busy, group, host, measured, of_host, of_load, states, value
+from tests.unit.known import known
+
+
+def failing(load: dict[str, Any] | None = None, **rates: Any) -> Assessment:
+    return known(errors.Failures().assess(measured(load=load, **rates)))
 
 
 class TestErrors:
@@ -21,7 +27,7 @@ class TestErrors:
         [(50.5, 0.0, True, True), (1.0, 50.5, True, True), (0.0, 50.0, False, True), (0.0, 20.0, False, False)],
     )
     def test_most_answers(self, failed: float, wrong: float, over: bool, held: bool) -> None:
-        found = of_load(ERRORS, broken={"connect": failed / 2, "timeout": failed / 2}, non_2xx_share=wrong)
+        found = failing(broken={"connect": failed / 2, "timeout": failed / 2}, non_2xx_share=wrong)
         assert states(found) == (over, held)
         assert found.gives_way is not over
         assert ("25 % of the requests cannot connect" in advice(found)) is (failed > 50.0)
@@ -43,7 +49,7 @@ class TestErrors:
         ],
     )
     def test_some_answers(self, broken: dict[str, float], rps: float, over: bool, held: bool) -> None:
-        found = of_load(ERRORS, broken=broken, rps=rps)
+        found = failing(broken=broken, rps=rps)
         assert states(found) == (over, held)
         assert found.gives_way
         assert {row[0]: row[1] for row in found.evidence if row[1]} == {f"load.{k}_pct": v for k, v in broken.items()}
@@ -61,7 +67,7 @@ class TestErrors:
     )
     def test_a_few_in_each_interval_of_a_slow_load(self, load: dict[str, Any], over: bool) -> None:
         """One of five requests per second, say."""
-        assert of_load(ERRORS, broken={"timeout": 20.0}, rps=5.0, load=load).over is over
+        assert failing(broken={"timeout": 20.0}, rps=5.0, load=load).over is over
 
     @pytest.mark.parametrize(
         ("kind", "said"),
@@ -75,18 +81,18 @@ class TestErrors:
         ],
     )
     def test_the_most_frequent_failure_is_named(self, kind: str, said: str) -> None:
-        found = of_load(ERRORS, broken={"timeout": 1.0, kind: 45.0}, load={"message": "what went wrong"})
+        found = failing(broken={"timeout": 1.0, kind: 45.0}, load={"message": "what went wrong"})
         assert said in advice(found)
         assert "what went wrong" in advice(found)
 
     @pytest.mark.parametrize(("failed", "wrong", "known"), [(None, None, False), (None, 5.0, True), (5.0, None, True)])
     def test_without_answers_nothing_is_reported(self, failed: float | None, wrong: float | None, known: bool) -> None:
-        assert ERRORS.of_load is not None
-        assert (ERRORS.of_load(measured(failed_share=failed, non_2xx_share=wrong)) is not None) is known
+        found = errors.Failures().assess(measured(failed_share=failed, non_2xx_share=wrong))
+        assert (found is not None) is known
 
     def test_pages_of_different_length_are_not_errors(self) -> None:
         load = {"state": LoadState.DONE, "requests": 100, "failures": Failures(length=90)}
-        found = of_load(ERRORS, load=load, failed_share=90.0)
+        found = failing(load=load, failed_share=90.0)
         assert (*states(found), found.certain) == (False, False, False)
 
     @pytest.mark.parametrize(
@@ -96,7 +102,71 @@ class TestErrors:
     def test_of_a_whole_load(self, state: str, bad: int, certain: bool) -> None:
         for counted in ({"failures": Failures(connect=bad)}, {"non_2xx": bad}):
             load = {"state": LoadState[state], "requests": 100, **counted}
-            assert of_load(ERRORS, load=load, failed_share=0.0).certain is certain
+            assert failing(load=load, failed_share=0.0).certain is certain
+
+    @pytest.mark.parametrize(
+        ("before", "then", "over", "said"),
+        [
+            (0.0, 1.5, True, "At c=10, 0 % failed: failures grow with the load."),
+            (1.0, 1.4, False, "At c=10, 1 % failed: the load is not the cause."),
+            (20.0, 29.0, True, "At c=10, 20 % failed: the load is not the cause."),
+            (20.0, 31.0, True, "At c=10, 20 % failed: failures grow with the load."),
+            (0.0, 0.9, False, ""),  # too few requests to have seen any
+            (0.0, 60.0, True, "At c=10, 0 % failed: failures grow with the load."),
+        ],
+    )
+    def test_failures_at_a_lower_load(self, before: float, then: float, over: bool, said: str) -> None:
+        found = self._at_levels((10, before), (20, then))
+        assert found.over is over
+        assert (said in advice(found)) if said else ("failed:" not in advice(found))
+        rows = [row[1:3] for row in found.evidence if row[0] == "load.least_failed_pct"]
+        assert rows == ([(before, then / 1.5)] if "grow" in said else [])
+
+    @pytest.mark.parametrize(("levels", "grows"), [((10, 14), False), ((10, 15), True), ((20, 10), False)])
+    def test_a_lower_load_is_two_thirds_at_most(self, levels: tuple[int, int], grows: bool) -> None:
+        found = self._at_levels((levels[0], 0.0), (levels[1], 30.0))
+        assert any(row[0] == "load.least_failed_pct" for row in found.evidence) is grows
+
+    def test_an_interval_in_which_the_load_falls_is_of_the_higher_one(self) -> None:
+        found = self._at_levels((10, 0.0), (40, 30.0), (10, 30.0), (10, 0.0), (40, 30.0))
+        assert "At c=10, 0 % failed" in advice(found)
+
+    def test_the_best_of_the_lower_levels_counts(self) -> None:
+        found = self._at_levels((10, 0.0), (20, 60.0), (30, 62.0))
+        assert "At c=10, 0 % failed: failures grow" in advice(found)
+
+    def test_rates_are_levels_too(self) -> None:
+        failures = errors.Failures()
+        failures.assess(measured(load={"rate": 50.0}, rps=1000.0))
+        found = failures.assess(measured(load={"rate": 100.0}, rps=1000.0, broken={"timeout": 5.0}))
+        assert "At 50/s, 0 % failed" in advice(known(found))
+
+    @pytest.mark.parametrize(
+        ("first", "then", "said"),
+        [
+            (10, 20, ""),  # may be chance
+            (10, 27, "failures grow"),
+            (10, 15, "not the cause"),
+            (0, 9, ""),  # too few are due
+            (0, 10, "failures grow"),
+        ],
+    )
+    def test_a_trend_in_hundred_requests(self, first: int, then: int, said: str) -> None:
+        failures = errors.Failures()
+        found = None
+        for level, share in ((10, first), (20, then)):
+            load = {"concurrency": level}
+            found = failures.assess(measured(load=load, rps=100.0, broken={"status": float(share)}))
+        assert ("At c=10" in advice(known(found))) is bool(said)
+        assert said in advice(known(found))
+
+    def _at_levels(self, *levels: tuple[int, float]) -> Assessment:
+        """What is said after intervals of 1,000 requests, each at a number of connections with a share of time-outs."""
+        failures, found = errors.Failures(), None
+        for level, share in levels:
+            broken = {"timeout": share} if share else {}
+            found = failures.assess(measured(load={"concurrency": level}, rps=1000.0, broken=broken))
+        return known(found)
 
 
 class TestGenerator:
