@@ -1,7 +1,7 @@
 """The processors: all full, one full while others idle, given away by the hypervisor, or kept back by a quota."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
 
 from loadtop.diagnosis.finding import Evidence, Finding
@@ -20,7 +20,8 @@ PROCESS_PCT = 85.0  # percent of a core that one process must take for its core 
 
 GETS_PCT = 50.0
 """Percent of a core that a process of one thread must get where it waits for a CPU in the rest of the time: it never
-sleeps, so that the core is its limit, although others share that with it. Our own."""
+sleeps, so that the core is its limit, although others share that with it. It may get less where those others are not
+its own siblings. Our own."""
 
 TOGETHER_PCT, BESIDE_PCT = 110.0, 50.0
 """The web server's processes together use one core, and no other process uses half of one; our own."""
@@ -208,12 +209,13 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     # Beside a known web server, a core that something else fills is no limit of the server.
     queued = sum(group.wait or 0.0 for group in rates.of_role(*SERVING)) >= QUEUED_PCT
     bound = _bound_to_a_core(rates, fullest.shares.delivered / 100.0, queued=queued)
-    single = share >= GETS_PCT and wanted >= CORE_PCT and not threaded
+    others = process is not None and _siblings(rates, process) < (wanted - share) / 2
+    single = wanted >= CORE_PCT and not threaded and (share >= GETS_PCT or others)
     filled = rates.processes is None or share >= PROCESS_PCT or single or bound > 0
     held_up = single and share < CORE_PCT
+    rivals = _rivals(rates, wanted - share) if held_up and others else ()
     most = BUSY_PCT if single else 100.0 - SPARE_PCT if bound and queued else MEAN_PCT
     alone = overall < most and several and filled
-    rival = _rival(rates, wanted - share) if held_up else None
     return Assessment(
         over=(single or core > CORE_PCT) and alone,
         held=(single or core > CORE_CLEAR_PCT) and alone,
@@ -222,26 +224,47 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             Row("cpu.busy_pct", overall, most, "%", "loadtop, calibrated", below=True),
             Row("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
             *([Row("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
-            *_other_row(rival, 1, (wanted - share) / 2),
+            *(row for each in rivals for row in _other_row(each, 1, (wanted - share) / 2 / len(rivals))),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
-        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0, rival),
+        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0, rivals),
         confidence=agreement(None if process is None else (share >= PROCESS_PCT or single) and not threaded),
     )
 
 
-def _rival(rates: HostRates, waits_pct: float) -> ProcessRates | None:
-    """Another program that takes at least half of what a process of the server waits for."""
-    return next((each for each in _other_processes(rates) if (each.cpu or 0.0) >= waits_pct / 2), None)
+def _siblings(rates: HostRates, process: ProcessRates) -> float:
+    """Percent of a core that the other processes of its server take."""
+    return sum(
+        each.cpu or 0.0
+        for each in rates.processes or ()
+        if each is not process and each.process.group == process.process.group != OTHER
+    )
 
 
-def _core_advice(process: ProcessRates | None, bound: int, rival: ProcessRates | None) -> Message:
-    if process is not None and rival is not None:
-        return Message(
+def _rivals(rates: HostRates, waits_pct: float) -> tuple[ProcessRates, ...]:
+    """The busiest other programs, if they take at least half of what a process of the server waits for. Those that take
+    less than half of the first are left out."""
+    others = _other_processes(rates)
+    found = tuple(each for each in others if (each.cpu or 0.0) >= (others[0].cpu or 0.0) / 2)
+    return found if sum(each.cpu or 0.0 for each in found) >= waits_pct / 2 else ()
+
+
+def _core_advice(process: ProcessRates | None, bound: int, rivals: Sequence[ProcessRates]) -> Message:
+    if process is not None and rivals:
+        template = (
             "Stop {other} (pid {other_pid:d}), or keep it off this core (taskset, cpuset): {name} (pid {pid:d}) shares "
-            "the core with it, and waits for it {waits:.0f} % of the time.",
-            other=rival.process.name,
-            other_pid=rival.process.pid,
+            "the core with it, and waits for it {waits:.0f} % of the time."
+        )
+        if len(rivals) > 1:
+            template = (
+                "Stop {other} (pid {other_pid:d}) and {more} more, or keep them off this core (taskset, cpuset): "
+                "{name} (pid {pid:d}) shares the core with them, and waits for it {waits:.0f} % of the time."
+            )
+        return Message(
+            template,
+            other=rivals[0].process.name,
+            other_pid=rivals[0].process.pid,
+            more=len(rivals) - 1,
             name=process.process.name,
             pid=process.process.pid,
             waits=process.wait or 0.0,

@@ -15,6 +15,7 @@ from tests.lab.memory import memory_group, swap_file
 from tests.lab.pages import COMPUTING, SHORTLY, WAITING
 from tests.lab.slow_disk import slow_disk
 from tests.lab.table import Report
+from tests.servers.service import BURNING
 
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
 
@@ -120,6 +121,14 @@ def generator_beside_a_neighbour(bench: Bench, lifted: bool) -> Stand:
     return Stand(server.url, ("--nginx", server.status_url), launcher)
 
 
+def service_beside_two_on_its_core(bench: Bench, lifted: bool) -> Stand:
+    """All are bound to the last core; lifted: the service has it for itself."""
+    launcher = ("taskset", "-c", str((os.cpu_count() or 1) - 1))
+    for _ in range(0 if lifted else 2):
+        bench.stack.enter_context(program(BURN, launcher=list(launcher)))
+    return Stand(bench.service(BURNING, 0, launcher=launcher).url)
+
+
 def anything(proof: Proof) -> bool:
     return proof.rps > 0
 
@@ -160,6 +169,10 @@ CASES = [
     Case(
         name="a generator beside a neighbour", expected="generator", build=generator_beside_a_neighbour,
         concurrency=20, evidence="generator.worker_wanted_pct", advice="waits for a CPU", proven=anything,
+    ),
+    Case(
+        name="two programs on the core of a service", expected="cpu-core", build=service_beside_two_on_its_core,
+        concurrency=4, evidence="process.wanted_pct", advice="shares the core with them", proven=anything,
     ),
     Case(
         name="half load", expected="none", build=page(COMPUTING, 20), concurrency=1, proven=anything, gain=None,

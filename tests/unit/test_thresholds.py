@@ -241,8 +241,7 @@ class TestProcessors:
             (80.0, 20.0, 2, False),
             (80.0, 14.0, 1, False),  # it sleeps in between
             (80.0, None, 1, False),
-            (50.0, 50.0, 1, True),
-            (49.0, 51.0, 1, False),
+            (20.0, 80.0, 1, True),
         ],
     )
     def test_a_thread_that_only_runs_or_waits_for_its_core_is_held_by_that(
@@ -268,6 +267,27 @@ class TestProcessors:
         said = "Stop backup (pid 8), or keep it off this core (taskset, cpuset): uwsgi (pid 7) shares the core with it"
         assert (said in advice(found)) is named
         assert [row[1] for row in found.evidence if row[0] == "other.backup.cpu_pct"] == ([takes] if named else [])
+
+    @pytest.mark.parametrize(
+        ("others", "siblings", "over", "named"),
+        [
+            ((17.0, 17.0), 0.0, True, True),
+            ((16.0, 16.0), 0.0, True, False),  # not all of them are seen yet
+            ((17.0, 17.0), 33.0, True, True),
+            ((17.0, 17.0), 34.0, False, False),  # mostly its own siblings
+        ],
+    )
+    def test_two_who_leave_it_less_than_half_a_core(
+        self, others: tuple[float, ...], siblings: float, over: bool, named: bool
+    ) -> None:
+        strangers = (process(cpu, "backup", OTHER) for cpu in others)
+        rows = (replace(process(33.0, "uwsgi", "uwsgi"), wait=67.0), process(siblings, "uwsgi", "uwsgi"), *strangers)
+        cores = (CoreShares(0, busy(99.0)), CoreShares(1, busy(9.0)))
+        groups = (group(33.0, name="uwsgi", role=Role.APPLICATION, wait=67.0),)
+        found = of_host(CPU_CORE, host(cpu=busy(54.0), cores=cores, processes=rows, groups=groups))
+        assert found.over is over
+        assert ("Stop backup (pid 7) and 1 more" in advice(found)) is named
+        assert [row[1] for row in found.evidence if row[0] == "other.backup.cpu_pct"] == (list(others) if named else [])
 
     def test_a_strange_name_in_evidence(self) -> None:
         rows = (process(90.0), process(60.0, "a b\x1b.sh/é" + "x" * 30, OTHER))
