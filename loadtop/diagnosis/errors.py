@@ -2,7 +2,7 @@
 load is no advice. Failures that grow with the load are those of a limit, others have a cause of their own."""
 
 from collections.abc import Mapping
-from math import sqrt
+from math import exp, sqrt
 from typing import NamedTuple
 
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
@@ -17,13 +17,14 @@ MOST_PCT, MOST_CLEAR_PCT = 50.0, 20.0
 BROKEN_PCT, BROKEN_CLEAR_PCT = 2.0, 1.0
 """Percent of the requests that failed or met a server error from which a user calls a server broken; our own."""
 
-GROWING_PCT, GROWING_CLEAR_PCT = 1.0, 0.5
+GROWING_PCT = 1.0
 """The same where the share grows with the load: more load would only add failures. Our own."""
 
-GROWTH, DEVIATIONS, ENOUGH = 1.5, 3.0, 10.0
-"""The share grows with the load if it is this many times the least share at a lower load, and the difference exceeds so
-many standard errors of two proportions; it does not if a lower load has been seen for long enough that this many
-failures were due at today's share. Our own."""
+GROWTH, DEVIATIONS, ENOUGH = 1.5, 4.0, 10.0
+"""The share grows with the load if its odds are this many times those at a lower load, the difference exceeds so many
+standard errors of two proportions, and this many requests failed. Our own."""
+
+FIRST = 2  # intervals of a level in which failures that come with it begin; our own
 
 LEVELS = 64  # how many levels of the load are remembered
 
@@ -46,37 +47,52 @@ class _Tally(NamedTuple):
 
     requests: float = 0.0
     failed: float = 0.0
+    intervals: int = 0
 
     @property
-    def share(self) -> float:
-        return self.failed / self.requests
+    def percent(self) -> float:
+        return 100.0 * self.failed / self.requests
 
     def plus(self, requests: float, failed: float) -> "_Tally":
-        return _Tally(self.requests + requests, self.failed + failed)
+        return _Tally(self.requests + requests, self.failed + failed, self.intervals + 1)
 
-    def grows_from(self, other: "_Tally") -> bool | None:
-        """Whether this share is more than the other by a factor that matters; ``None`` where that may be chance
-        (two-proportion z-test with a pooled share)."""
-        if self.share <= GROWTH * other.share:
-            return False
+    def odds_over(self, other: "_Tally") -> float:
+        """The odds that a request fails, in times of the other's, with half a request added to each number (Haldane and
+        Anscombe)."""
+        mine, others = ((each.failed + 0.5) / (each.requests - each.failed + 0.5) for each in (self, other))
+        return mine / others
+
+    def exceeds(self, other: "_Tally") -> bool:
+        """Whether the share is higher beyond chance (two-proportion z-test with a pooled share)."""
         pooled = (self.failed + other.failed) / (self.requests + other.requests)
         error = sqrt(pooled * (1.0 - pooled) * (1.0 / self.requests + 1.0 / other.requests))
-        return True if self.share - other.share > DEVIATIONS * error else None
+        return self.percent - other.percent > 100.0 * DEVIATIONS * error
+
+    def spread_of_odds(self, other: "_Tally") -> float:
+        """The factor by which :meth:`odds_over` may be wrong: two standard errors of its logarithm (Woolf)."""
+        numbers = (self.failed, self.requests - self.failed, other.failed, other.requests - other.failed)
+        return exp(2.0 * sqrt(sum(1.0 / (number + 0.5) for number in numbers)))
 
 
 class _Trend(NamedTuple):
-    """The least share of failures, in percent, at a lower level of the load, and whether it has grown since."""
+    """The share of failures, in percent, at this level of the load, and the least at a lower one; whether it grows."""
 
-    level: str
     percent: float
+    level: str
+    least_percent: float
     grows: bool
 
 
 class Failures:
-    """Remembers how many requests failed at each level of the load. Bounded."""
+    """Remembers how many requests failed at each level of a load that rises. Bounded."""
 
     def __init__(self) -> None:
+        self._forget()
+        self._requests = 0
+
+    def _forget(self) -> None:
         self._levels: dict[LoadLevel, _Tally] = {}
+        self._first: dict[LoadLevel, _Tally] = {}  # of their first intervals
         self._newest = LoadLevel()
 
     def assess(self, measured: Measured) -> Assessment | None:
@@ -84,40 +100,56 @@ class Failures:
         headroom, regardless of other limits. When the load has ended, those of the whole load are enough, however short
         it was."""
         rates, load = measured.load_rates, measured.load
+        begins = load is None or load.state in (LoadState.STARTING, LoadState.WARMUP)
+        requests = 0 if load is None else load.requests or 0
+        if begins or requests < self._requests:
+            self._forget()
+        self._requests = requests
         if rates is None or (rates.failed_share is None and rates.non_2xx_share is None):
             return None
-        return _assessment(rates, load, self._trend(rates, load))
+        level = None if load is None or begins else self._learn(rates, load)
+        return _assessment(rates, load, None if level is None else self._trend(level))
 
-    def _trend(self, rates: LoadRates, load: LoadSample | None) -> _Trend | None:
-        """Whether the share of failures grows with the load; ``None`` while too little is known to say so. An interval
-        in which the level changes counts for the higher one, so that no lower level is given its failures."""
+    def _learn(self, rates: LoadRates, load: LoadSample) -> LoadLevel | None:
+        """Count the requests of an interval. Returns their level, if it can be compared with others: not below an
+        earlier one, which may still get the failures of that, and not while requests time out, which were sent long
+        before."""
         level = LoadLevel.of(load)
-        counted = max(level, self._newest, key=lambda each: each.amount) if level.unit == self._newest.unit else level
-        self._newest = level
+        if level.unit != self._newest.unit:
+            self._forget()
         requests = (rates.rps or 0.0) * rates.seconds
-        if load is None or load.state.ended or not level.unit or not requests:
+        if load.state.ended or not level.unit or not requests or level.amount < self._newest.amount:
             return None
-        now = self._levels.get(counted, _Tally()).plus(requests, sum(rates.broken.values()) / 100.0 * requests)
-        if counted in self._levels or len(self._levels) < LEVELS:
-            self._levels[counted] = now
-        lower = [
-            (each, tally)
-            for each, tally in self._levels.items()
-            if each.unit == level.unit
-            and each.amount * GROWTH <= counted.amount
-            and tally.requests * now.share >= ENOUGH
-        ]
-        if not lower:
+        self._newest = level
+        if level not in self._levels and len(self._levels) == LEVELS:
             return None
-        fewer, least = min(lower, key=lambda each: each[1].share)
-        grows = now.grows_from(least)
-        return None if grows is None else _Trend(fewer.label, 100.0 * least.share, grows)
+        timed_out = rates.broken.get("timeout", 0.0)
+        failed = (sum(rates.broken.values()) - timed_out) / 100.0 * requests
+        self._levels[level] = self._levels.get(level, _Tally()).plus(requests, failed)
+        if self._levels[level].intervals <= FIRST:
+            self._first[level] = self._levels[level]
+        return None if timed_out else level
+
+    def _trend(self, level: LoadLevel) -> _Trend | None:
+        """Whether the share of failures grows with the load; ``None`` while too little is known to say so. Where
+        failures begin long after the level was reached, something else has changed."""
+        now, first = self._levels[level], self._first[level]
+        lower = [tally for tally in self._levels.items() if tally[0].amount * GROWTH <= level.amount]
+        if not lower or now.failed < ENOUGH:
+            return None
+        fewer, least = min(lower, key=lambda each: each[1].percent)
+        odds = now.odds_over(least)
+        if odds > GROWTH and now.exceeds(least) and first.failed and first.odds_over(least) > GROWTH:
+            return _Trend(now.percent, fewer.label, least.percent, grows=True)
+        if odds * now.spread_of_odds(least) <= GROWTH:
+            return _Trend(now.percent, fewer.label, least.percent, grows=False)
+        return None
 
 
 def _assessment(rates: LoadRates, load: LoadSample | None, trend: _Trend | None) -> Assessment:
     broken, wrong = sum(rates.broken.values()), rates.non_2xx_share or 0.0
-    grows = trend is not None and trend.grows
-    limit, clear = (GROWING_PCT, GROWING_CLEAR_PCT) if grows else (BROKEN_PCT, BROKEN_CLEAR_PCT)
+    grows = trend is not None and trend.grows and trend.percent > GROWING_PCT
+    limit = GROWING_PCT if grows else BROKEN_PCT
     most = max(broken, wrong) > MOST_PCT
     first = Message("Fix this first.")
     if most:
@@ -137,12 +169,12 @@ def _assessment(rates: LoadRates, load: LoadSample | None, trend: _Trend | None)
         named.append(_compared(trend))
         if trend.grows:
             source = f"loadtop: at {trend.level}"
-            evidence.append(Row("load.least_failed_pct", trend.percent, broken / GROWTH, "%", source, below=True))
+            evidence.append(Row("load.least_failed_pct", trend.least_percent, trend.percent, "%", source, below=True))
     said = () if load is None or not load.message else (load.message,)
     failed = broken / 100.0 * (rates.rps or 0.0) * rates.seconds
     return Assessment(
         over=most or (broken > limit and (failed >= LEAST_BROKEN or _often(load))),
-        held=broken > clear or wrong > MOST_CLEAR_PCT,
+        held=broken > BROKEN_CLEAR_PCT or wrong > MOST_CLEAR_PCT,
         evidence=tuple(evidence),
         advice=sentences(*named, first, *(verbatim(each) if isinstance(each, str) else each for each in said)),
         confidence=agreement(),
@@ -153,12 +185,10 @@ def _assessment(rates: LoadRates, load: LoadSample | None, trend: _Trend | None)
 
 def _compared(trend: _Trend) -> Message:
     """What the share of failures at a lower load says about the cause."""
-    template = (
-        "At {load}, {percent:.3g} % failed: failures grow with the load."
-        if trend.grows
-        else "At {load}, {percent:.3g} % failed: the load is not the cause."
-    )
-    return Message(template, load=trend.level, percent=trend.percent)
+    template = "The load is not the cause: {percent:.3g} % already failed at {load}."
+    if trend.grows:
+        template = "Failures grow with the load: only {percent:.3g} % failed at {load}."
+    return Message(template, load=trend.level, percent=round(trend.least_percent, 1))
 
 
 def _named(shares: Mapping[str, float]) -> Message:
@@ -171,7 +201,7 @@ def _often(load: LoadSample | None) -> bool:
     """Whether so many requests of the whole load failed that it is a rate, however few there are in one interval."""
     if load is None:
         return False
-    wrong = max(_failed(load), load.non_2xx or 0)
+    wrong = _failed(load) + (load.server_errors or 0)
     return wrong >= LEAST_IN_ALL and 100.0 * wrong > BROKEN_PCT * (load.requests or 0)
 
 
@@ -198,8 +228,8 @@ ERRORS = Verdict(
     titles={
         "load.failed_pct": "failed requests",
         "load.non_2xx_pct": "responses not 2xx",
-        "load.connect_pct": "no connection",
-        "load.receive_pct": "closed by the server",
+        "load.connect_pct": "failed to connect",
+        "load.receive_pct": "responses cut off",
         "load.exceptions_pct": "invalid responses",
         "load.timeout_pct": "timed out",
         "load.status_pct": "server errors",

@@ -54,8 +54,9 @@ CASES = [
     ),
     Case(
         name="two places for two to twelve", expected="errors", build=page("places.php"), concurrency=12,
-        proven=mostly_wrong, evidence="load.least_failed_pct", advice="At c=2, 0 % failed: failures grow with the load",
-        gain=None, options=("--steps", "2,8,12", "--step-time", "3"), at_once=True,
+        proven=mostly_wrong, evidence="load.least_failed_pct", gain=None,
+        advice="Failures grow with the load: only 0 % failed at c=2",
+        options=("--steps", "2,8,12", "--step-time", "3"), at_once=True,
     ),
 ]  # fmt: skip
 

@@ -62,7 +62,8 @@ class TestErrors:
             ({"requests": 250, "failures": Failures(timeout=5)}, False),  # 2 % of all
             ({"requests": 249, "failures": Failures(timeout=5)}, True),
             ({"requests": 50, "failures": Failures(length=5, timeout=4)}, False),
-            ({"requests": 50, "non_2xx": 5}, True),
+            ({"requests": 50, "server_errors": 5}, True),
+            ({"requests": 50, "non_2xx": 30, "failures": Failures(timeout=1)}, False),  # redirects, say
         ],
     )
     def test_a_few_in_each_interval_of_a_slow_load(self, load: dict[str, Any], over: bool) -> None:
@@ -107,66 +108,95 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("before", "then", "over", "said"),
         [
-            (0.0, 1.5, True, "At c=10, 0 % failed: failures grow with the load."),
-            (1.0, 1.4, False, "At c=10, 1 % failed: the load is not the cause."),
-            (20.0, 29.0, True, "At c=10, 20 % failed: the load is not the cause."),
-            (20.0, 31.0, True, "At c=10, 20 % failed: failures grow with the load."),
-            (0.0, 0.9, False, ""),  # too few requests to have seen any
-            (0.0, 60.0, True, "At c=10, 0 % failed: failures grow with the load."),
+            (0.0, 1.5, False, ""),  # four in a hundred thousand are chance
+            (0.0, 1.9, True, "Failures grow with the load: only 0 % failed at c=10."),
+            (0.1, 0.9, False, ""),
+            (20.0, 20.0, True, "The load is not the cause: 20 % already failed at c=10."),
+            (20.0, 24.0, True, ""),
+            (20.0, 28.0, True, "Failures grow with the load: only 20 % failed at c=10."),
+            (50.0, 66.7, True, "Failures grow with the load: only 50 % failed at c=10."),  # a limit of requests/s
+            (0.0, 60.0, True, "Failures grow with the load: only 0 % failed at c=10."),
         ],
     )
     def test_failures_at_a_lower_load(self, before: float, then: float, over: bool, said: str) -> None:
-        found = self._at_levels((10, before), (20, then))
+        found = at_levels((10, before), (20, then))
         assert found.over is over
-        assert (said in advice(found)) if said else ("failed:" not in advice(found))
+        assert (said in advice(found)) if said else ("failed at c=" not in advice(found))
         rows = [row[1:3] for row in found.evidence if row[0] == "load.least_failed_pct"]
-        assert rows == ([(before, then / 1.5)] if "grow" in said else [])
+        assert rows == ([pytest.approx((before, then))] if "grow" in said else [])
 
     @pytest.mark.parametrize(("levels", "grows"), [((10, 14), False), ((10, 15), True), ((20, 10), False)])
     def test_a_lower_load_is_two_thirds_at_most(self, levels: tuple[int, int], grows: bool) -> None:
-        found = self._at_levels((levels[0], 0.0), (levels[1], 30.0))
-        assert any(row[0] == "load.least_failed_pct" for row in found.evidence) is grows
-
-    def test_an_interval_in_which_the_load_falls_is_of_the_higher_one(self) -> None:
-        found = self._at_levels((10, 0.0), (40, 30.0), (10, 30.0), (10, 0.0), (40, 30.0))
-        assert "At c=10, 0 % failed" in advice(found)
+        assert compared(at_levels((levels[0], 0.0), (levels[1], 30.0))) == (f"c={levels[0]}" if grows else "")
 
     def test_the_best_of_the_lower_levels_counts(self) -> None:
-        found = self._at_levels((10, 0.0), (20, 60.0), (30, 62.0))
-        assert "At c=10, 0 % failed: failures grow" in advice(found)
+        assert compared(at_levels((10, 0.0), (20, 60.0), (30, 62.0))) == "c=10"
+
+    def test_after_a_higher_load_nothing_is_compared(self) -> None:
+        assert compared(at_levels((10, 0.0), (40, 30.0), (20, 30.0))) == ""
+        assert compared(at_levels((10, 0.0), (40, 30.0), (10, 30.0), (40, 30.0))) == "c=10"
+
+    def test_what_breaks_in_the_middle_of_a_step_is_not_the_load(self) -> None:
+        assert compared(at_levels((10, 0.0), (20, 0.0), (20, 0.0), (20, 90.0), (20, 90.0))) == ""
+        assert compared(at_levels((10, 0.0), (20, 0.0), (20, 90.0), (20, 90.0))) == "c=10"
+
+    def test_requests_that_time_out_were_sent_before(self) -> None:
+        assert compared(at_levels((10, 0.0), (20, 30.0), kind="timeout")) == ""
 
     def test_rates_are_levels_too(self) -> None:
+        assert compared(at_levels((50, 0.0), (100, 5.0), unit="rate")) == "50/s"
+
+    @pytest.mark.parametrize(
+        ("between", "begun_anew"),
+        [
+            ({"requests": 5000, "state": LoadState.RUNNING}, False),
+            ({"requests": 5000, "state": LoadState.STARTING}, True),
+            ({"requests": 5000, "state": LoadState.WARMUP}, True),
+            ({"requests": 10, "state": LoadState.RUNNING}, True),
+        ],
+    )
+    def test_another_load_begins_anew(self, between: dict[str, Any], begun_anew: bool) -> None:
         failures = errors.Failures()
-        failures.assess(measured(load={"rate": 50.0}, rps=1000.0))
-        found = failures.assess(measured(load={"rate": 100.0}, rps=1000.0, broken={"timeout": 5.0}))
-        assert "At 50/s, 0 % failed" in advice(known(found))
+        failures.assess(measured(load={"concurrency": 10, "requests": 4000}, rps=1000.0))
+        failures.assess(measured(load={"concurrency": 20, **between}, rps=1000.0, broken={"status": 30.0}))
+        load = {"concurrency": 20, "requests": 6000}
+        assert compared(known(failures.assess(measured(load=load, rps=1000.0, broken={"status": 30.0})))) == (
+            "" if begun_anew else "c=10"
+        )
+
+    def test_only_so_many_levels_are_remembered(self) -> None:
+        beginning = [(level, 0.0) for level in range(10, 10 + errors.LEVELS)]
+        assert compared(at_levels(*beginning, (99, 30.0))) == ""
+        assert compared(at_levels(*beginning[1:], (99, 30.0))) == "c=11"
 
     @pytest.mark.parametrize(
         ("first", "then", "said"),
         [
             (10, 20, ""),  # may be chance
-            (10, 27, "failures grow"),
-            (10, 15, "not the cause"),
-            (0, 9, ""),  # too few are due
-            (0, 10, "failures grow"),
+            (10, 35, "c=10"),
+            (30, 30, ""),  # may hide a difference
+            (0, 9, ""),  # too few
+            (0, 19, "c=10"),
         ],
     )
-    def test_a_trend_in_hundred_requests(self, first: int, then: int, said: str) -> None:
-        failures = errors.Failures()
-        found = None
-        for level, share in ((10, first), (20, then)):
-            load = {"concurrency": level}
-            found = failures.assess(measured(load=load, rps=100.0, broken={"status": float(share)}))
-        assert ("At c=10" in advice(known(found))) is bool(said)
-        assert said in advice(known(found))
+    def test_a_trend_in_a_hundred_requests(self, first: float, then: float, said: str) -> None:
+        assert compared(at_levels((10, first), (20, then), rps=100.0)) == said
 
-    def _at_levels(self, *levels: tuple[int, float]) -> Assessment:
-        """What is said after intervals of 1,000 requests, each at a number of connections with a share of time-outs."""
-        failures, found = errors.Failures(), None
-        for level, share in levels:
-            broken = {"timeout": share} if share else {}
-            found = failures.assess(measured(load={"concurrency": level}, rps=1000.0, broken=broken))
-        return known(found)
+
+def at_levels(
+    *levels: tuple[int, float], unit: str = "concurrency", rps: float = 1000.0, kind: str = "status"
+) -> Assessment:
+    """What is said after intervals of one second, each at a level of the load with a percentage of failures."""
+    failures, found = errors.Failures(), None
+    for level, share in levels:
+        found = failures.assess(measured(load={unit: level}, rps=rps, broken={kind: share} if share else {}))
+    return known(found)
+
+
+def compared(found: Assessment) -> str:
+    """The level at which fewer requests are said to have failed."""
+    sources = [row[4] for row in found.evidence if row[0] == "load.least_failed_pct"]
+    return sources[0].removeprefix("loadtop: at ") if sources else ""
 
 
 class TestGenerator:
