@@ -1,11 +1,12 @@
 """The processors: all full, one full while others idle, given away by the hypervisor, or kept back by a quota."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from operator import itemgetter
+from math import inf
 
 from loadtop.diagnosis.finding import Evidence, Finding
-from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds, owner
 from loadtop.i18n import Message, sentences
 from loadtop.model import LOADTOP, OTHER, PROFILE_S, SERVING, CgroupLimits, CoreSpeed, Profile
 from loadtop.rates.measured import HostView, Measured
@@ -81,7 +82,11 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
             Row("running", running, cores, "tasks", "USE method: run queue > cores"),
             Row("pressure.cpu_some_pct", stall, STALL_PCT, "%", "check_psi: cpu some over 10 %"),
             Row("cpu.steal_pct", rates.cpu.steal or None, STEAL_PCT, "%", "netdata: steal over 10 %"),
-            *_other_row(next(iter(_other_processes(rates)), None), cores, SHARED_PCT),
+            *(
+                row
+                for each in _other_processes(rates)[:1]
+                for row in _other_row(each.process.name, (each.cpu or 0.0) / cores, SHARED_PCT)
+            ),
             *(_slow_cores(sample.core_speeds) if busy > BUSY_CLEAR_PCT else ()),
         ),
         advice=lambda: sentences(MORE_CPU, *_others(rates, cores)),
@@ -89,12 +94,11 @@ def _assess_all(measured: Measured, host: HostView) -> Assessment | None:
     )
 
 
-def _other_row(process: ProcessRates | None, cores: int, least_pct: float) -> Iterator[Row]:
-    """A program that is no part of the server, by its name, where it takes at least so much of some cores."""
-    share = 0.0 if process is None else (process.cpu or 0.0) / cores
-    if process is not None and share >= least_pct:
-        name = re.sub(r"[^\w.+-]", "_", process.process.name[:16], flags=re.ASCII)
-        yield Row(f"other.{name}.cpu_pct", share, least_pct, "%", "loadtop: not part of the server")
+def _other_row(name: str, share: float, least_pct: float) -> Iterator[Row]:
+    """What a program that is no part of the server takes of some cores, where that is at least so much."""
+    if share >= least_pct:
+        metric = re.sub(r"[^\w.+-]", "_", name[:16], flags=re.ASCII)
+        yield Row(f"other.{metric}.cpu_pct", share, least_pct, "%", "loadtop: not part of the server")
 
 
 def _slow_cores(speeds: Collection[CoreSpeed]) -> Iterator[Row]:
@@ -209,11 +213,11 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
     # Beside a known web server, a core that something else fills is no limit of the server.
     queued = sum(group.wait or 0.0 for group in rates.of_role(*SERVING)) >= QUEUED_PCT
     bound = _bound_to_a_core(rates, fullest.shares.delivered / 100.0, queued=queued)
-    others = process is not None and _siblings(rates, process) < (wanted - share) / 2
+    others = process is not None and _siblings_take(rates, process) < (wanted - share) / 2
     single = wanted >= CORE_PCT and not threaded and (share >= GETS_PCT or others)
     filled = rates.processes is None or share >= PROCESS_PCT or single or bound > 0
     held_up = single and share < CORE_PCT
-    rivals = _rivals(rates, wanted - share) if held_up and others else ()
+    rivals = _rivals(rates, share, wanted - share) if held_up and others else ()
     most = BUSY_PCT if single else 100.0 - SPARE_PCT if bound and queued else MEAN_PCT
     alone = overall < most and several and filled
     return Assessment(
@@ -224,32 +228,45 @@ def _assess_core(measured: Measured, host: HostView) -> Assessment | None:
             Row("cpu.busy_pct", overall, most, "%", "loadtop, calibrated", below=True),
             Row("process.cpu_pct", None if process is None else share, PROCESS_PCT, "%", "loadtop, calibrated"),
             *([Row("process.wanted_pct", wanted, CORE_PCT, "%", "schedstat: runs or waits for a CPU")] * held_up),
-            *(row for each in rivals for row in _other_row(each, 1, (wanted - share) / 2 / len(rivals))),
+            *_rival_rows(rivals, (wanted - share) / 2),
             *(_slow_cores(speeds) if core > CORE_CLEAR_PCT else ()),
         ),
-        advice=lambda: _core_advice(process, bound if share < PROCESS_PCT and not single else 0, rivals),
+        advice=lambda: _core_advice(
+            process, share, bound if share < PROCESS_PCT and not (single and others) else 0, rivals
+        ),
         confidence=agreement(None if process is None else (share >= PROCESS_PCT or single) and not threaded),
     )
 
 
-def _siblings(rates: HostRates, process: ProcessRates) -> float:
-    """Percent of a core that the other processes of its server take."""
+def _siblings_take(rates: HostRates, process: ProcessRates) -> float:
+    """Percent of a core that the other processes of the servers take; all where it is of no server."""
+    groups = {group.group for group in rates.of_role()}
+    if process.process.group not in groups:
+        return inf
     return sum(
-        each.cpu or 0.0
-        for each in rates.processes or ()
-        if each is not process and each.process.group == process.process.group != OTHER
+        each.cpu or 0.0 for each in rates.processes or () if each is not process and each.process.group in groups
     )
 
 
-def _rivals(rates: HostRates, waits_pct: float) -> tuple[ProcessRates, ...]:
+def _rivals(rates: HostRates, share: float, waits_pct: float) -> tuple[ProcessRates, ...]:
     """The busiest other programs, if they take at least half of what a process of the server waits for. Those that take
-    less than half of the first are left out."""
-    others = _other_processes(rates)
+    less than half of the first are left out, and single threads that take more than it leaves of its core."""
+    most = TOGETHER_PCT - share
+    others = [each for each in _other_processes(rates) if each.process.threads > 1 or (each.cpu or 0.0) <= most]
     found = tuple(each for each in others if (each.cpu or 0.0) >= (others[0].cpu or 0.0) / 2)
     return found if sum(each.cpu or 0.0 for each in found) >= waits_pct / 2 else ()
 
 
-def _core_advice(process: ProcessRates | None, bound: int, rivals: Sequence[ProcessRates]) -> Message:
+def _rival_rows(rivals: Sequence[ProcessRates], least_pct: float) -> Iterator[Row]:
+    """What these programs take of a core, those of one name together, where it is a good part of so much."""
+    taken = defaultdict[str, float](float)
+    for each in rivals:
+        taken[each.process.name] += each.cpu or 0.0
+    for name, share in taken.items():
+        yield from _other_row(name, share, least_pct / len(taken))
+
+
+def _core_advice(process: ProcessRates | None, share: float, bound: int, rivals: Sequence[ProcessRates]) -> Message:
     if process is not None and rivals:
         template = (
             "Stop {other} (pid {other_pid:d}), or keep it off this core (taskset, cpuset): {name} (pid {pid:d}) shares "
@@ -279,7 +296,12 @@ def _core_advice(process: ProcessRates | None, bound: int, rivals: Sequence[Proc
     template = "Spread the work over more processes: {name} (pid {pid:d}) fills one core while the others are idle."
     if process is None:
         template = "Spread the work over more processes: a single thread fills one core while the others are idle."
-    return Message(template, name=name, pid=pid)
+    elif share < PROCESS_PCT and process.wait:
+        template = (
+            "Give {name} (pid {pid:d}) a core of its own (taskset, cpuset): it gets {share:.0f} % of one, and waits "
+            "for it {waits:.0f} % of the time."
+        )
+    return Message(template, name=name, pid=pid, share=share, waits=0.0 if process is None else process.wait)
 
 
 def _bound_to_a_core(rates: HostRates, delivered: float, *, queued: bool) -> int:
@@ -370,8 +392,8 @@ STEAL = Verdict(
 
 
 def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
-    """The quota stops a server in many periods, for long enough to matter. Of several with a quota, the one that is
-    stopped in most counts."""
+    """The quota stops a server in many periods, for long enough to matter. Of several that it stops in many, the one
+    that loses most counts."""
     found = [
         (known.throttled, known.throttled_ms, group)
         for group, known in host.control_groups()
@@ -379,7 +401,7 @@ def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
     ]
     if not found:
         return None
-    share, lost, group = max(found, key=itemgetter(0))
+    share, lost, group = max(found, key=lambda each: (each[0] > PERIODS_PCT, each[1] or 0.0, each[0]))
     has_effect = lost is None or lost > LOST_MS_S
     return Assessment(
         over=share > PERIODS_PCT and has_effect,
@@ -394,10 +416,10 @@ def _assess_quota(_: Measured, host: HostView) -> Assessment | None:
 
 
 def _quota_advice(group: CgroupLimits, share: float) -> Message:
-    template = "The server's control group is throttled in {share:.0f} % of its periods."
+    template = "The control group of {server} is throttled in {share:.0f} % of its periods."
     if group.version == 2:  # in version 1 the path is that of another hierarchy
-        template = "The server's control group {path} is throttled in {share:.0f} % of its periods."
-    stopped = Message(template, path=group.path, share=share)
+        template = "The control group {path} of {server} is throttled in {share:.0f} % of its periods."
+    stopped = Message(template, server=owner(group), path=group.path, share=share)
     if group.cpu_quota_us is None or not group.cpu_period_us:
         return sentences(Message("Raise the CPU quota."), stopped)
     cores = group.cpu_quota_us / group.cpu_period_us

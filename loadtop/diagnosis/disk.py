@@ -2,7 +2,7 @@
 Percent of time busy says little of a disk that serves many requests at once (man iostat), iowait and stalls little of
 whose they are: what decides is how many of the requests in flight wait for it."""
 
-from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds, owner
 from loadtop.i18n import Message
 from loadtop.model import OTHER, SERVICE, CgroupLimits, HostSample, Limited, Role
 from loadtop.rates.measured import HostView, Measured
@@ -68,18 +68,26 @@ def _assess_limit(measured: Measured, host: HostView) -> Assessment | None:
 
 def _limit_advice(limit: IoLimitRates, group: CgroupLimits, blocked: int) -> Message:
     template = (
-        "Raise {setting} of the server's control group, or cache reads and write less often. {used:.0f} of {most:.0f} "
-        "operations/s allowed on {disk} are used, and {blocked} requests wait for them."
+        "Raise {setting} of the control group of {server}, or cache reads and write less often. {used:.0f} of "
+        "{most:.0f} operations/s allowed on {disk} are used, and {blocked} requests are waiting."
     )
     used, most = limit.used, float(limit.most)
     if limit.limited in (Limited.READ_BYTES, Limited.WRITTEN_BYTES):
         template = (
-            "Raise {setting} of the server's control group, or cache reads and write less often. {used:.0f} of "
-            "{most:.0f} kB/s allowed on {disk} are used, and {blocked} requests wait for them."
+            "Raise {setting} of the control group of {server}, or cache reads and write less often. {used:.0f} of "
+            "{most:.0f} kB/s allowed on {disk} are used, and {blocked} requests are waiting."
         )
         used, most = used / 1024, most / 1024
     setting = _SETTINGS[limit.limited][0 if group.version == 2 else 1]
-    return Message(template, setting=setting, used=used, most=most, disk=limit.device, blocked=blocked)
+    return Message(
+        template,
+        setting=setting,
+        server=owner(group),
+        used=used,
+        most=most,
+        disk=limit.device,
+        blocked=blocked,
+    )
 
 
 def _assess_disk(measured: Measured, host: HostView) -> Assessment | None:

@@ -6,7 +6,7 @@ slots the same follows from Little's law: busy slots are X * R. It holds while a
 where that cannot be assumed, nothing is said.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from math import sqrt
@@ -161,9 +161,14 @@ def _core(rates: HostRates) -> Use | None:
 
 
 def _quota(host: HostView, rates: HostRates) -> Use | None:
-    """The quota of the servers that use most of theirs."""
+    """The quota of the servers that use most of theirs. Of servers of one name in several groups it is not known how
+    much each uses."""
     found: list[Use] = []
-    for limits, _ in host.control_groups():
+    groups = [limits for limits, _ in host.control_groups()]
+    times = Counter(name for limits in groups for name in limits.servers)
+    for limits in groups:
+        if any(times[name] > 1 for name in limits.servers):
+            continue
         names = limits.servers or tuple(each.group for each in rates.of_role(Role.WEB))
         used = sum(group.cpu or 0.0 for group in rates.of_role(*SERVING) if group.group in names) / 100
         if limits.cpu_quota_us and limits.cpu_period_us and used:

@@ -1,12 +1,11 @@
 """Memory: pages that are swapped, or evicted and soon needed again, while tasks wait for them; and how many worker
 processes it has room for. Occupancy never decides: pages swapped out long ago cost nothing (as atop's manual says)."""
 
-from collections.abc import Iterator
-from operator import itemgetter
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
+from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds, owner
 from loadtop.i18n import Message, Parameter, sentences
 from loadtop.model import CgroupLimits, Role
 from loadtop.model.server import WorkerLimit
@@ -42,6 +41,12 @@ def _filled(host: HostView) -> Iterator[tuple[float, CgroupLimits, CgroupRates |
     for group, rates in host.control_groups():
         if group.memory_limit_kb and group.memory_used_kb is not None:
             yield 100.0 * group.memory_used_kb / group.memory_limit_kb, group, rates
+
+
+def _most_in_need(filled: tuple[float, CgroupLimits, CgroupRates | None]) -> tuple[bool, float, float]:
+    """Of several full groups, that whose tasks wait most: a full page cache costs nothing."""
+    percent, _, rates = filled
+    return percent > GROUP_PCT, _own_stall(rates) or 0.0, percent
 
 
 def _assess_swap(_: Measured, host: HostView) -> Assessment | None:
@@ -91,8 +96,8 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
     if rates is None or sample is None or sample.memory is None or rates.paging is None:
         return None
     memory, paging = sample.memory, rates.paging
-    fullest, group, own = max(_filled(host), key=itemgetter(0), default=(None, sample.cgroup, rates.cgroup))
-    left, filled = memory.available_pct, fullest
+    filled, group, own = max(_filled(host), key=_most_in_need, default=(None, sample.cgroup, rates.cgroup))
+    left = memory.available_pct
     wanted_again = [pages for pages in (paging.refaults_pages, paging.direct_reclaimed_pages) if pages is not None]
     if not wanted_again:
         return None
@@ -117,10 +122,15 @@ def _assess(_: Measured, host: HostView) -> Assessment | None:
 
 def _advice(host: HostView, group: CgroupLimits | None) -> Message:
     limit = None if group is None else group.memory_limit_kb
-    cause = "Memory is too small for the working set."
-    if limit:
-        cause = "Memory is too small for the working set. Raise the {limit} MB limit of the server's control group."
-    return sentences(Message(cause, limit=(limit or 0) // 1024), fewer_workers(host, swapping=False))
+    if group is None or not limit:
+        cause = Message("Memory is too small for the working set.")
+        return sentences(cause, fewer_workers(host, swapping=False))
+    cause = Message(
+        "Memory is too small for the working set. Raise the {limit} MB limit of the control group of {server}.",
+        limit=limit // 1024,
+        server=owner(group),
+    )
+    return sentences(cause, fewer_workers(host, swapping=False, of=group.servers))
 
 
 MEMORY = Verdict(
@@ -185,9 +195,10 @@ def room_for(host: HostView, group: str, now: int, wanted: int) -> Message:
     return Message(template, workers=room.workers, each=each, basis=room.basis, free=free)
 
 
-def fewer_workers(host: HostView, *, swapping: bool) -> Message:
-    """Advice if the workers need too much memory, with the number that fits if it is known."""
-    limit = _largest(host)
+def fewer_workers(host: HostView, *, swapping: bool, of: Sequence[str] = ()) -> Message:
+    """Advice if the workers need too much memory, with the number that fits if it is known; the workers ``of`` these
+    groups of processes, or of any."""
+    limit = _largest(host, of)
     room = worker_room(host, limit.group)
     setting: Parameter = limit.setting
     if isinstance(setting, str) and setting.startswith("--"):  # loadtop has options too
@@ -223,8 +234,8 @@ def _more_memory(host: HostView, group: str) -> Message:
     return Message("raise the control group's limit of {limit} MB", limit=limit // 1024)
 
 
-def _largest(host: HostView) -> WorkerLimit:
-    """The worker limit of the server whose processes take most memory."""
+def _largest(host: HostView, among: Sequence[str]) -> WorkerLimit:
+    """The worker limit of the server whose processes take most memory, among these if one of them is there."""
     unknown = Message("the web server's worker limit")
     if host.rates is None:
         return WorkerLimit(unknown, "", None)
@@ -233,6 +244,6 @@ def _largest(host: HostView) -> WorkerLimit:
     web = next((group.group for group in host.rates.of_role(Role.WEB)), "")
     return max(
         (limit for limit in limits if limit is not None),
-        key=lambda limit: memory.get(limit.group, 0),
+        key=lambda limit: (limit.group in among, memory.get(limit.group, 0)),
         default=WorkerLimit(unknown, web, None),
     )

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from loadtop.diagnosis.finding import Dependency, Evidence
-from loadtop.i18n import Message, Translatable
-from loadtop.model import FileLock, Role
+from loadtop.i18n import Message, Parameter, Translatable
+from loadtop.model import CgroupLimits, FileLock, Role
 from loadtop.rates.measured import HostView, Measured
 
 
@@ -75,6 +75,11 @@ def agreement(*votes: bool | None) -> float:
         return DECISIVE
     worth = sum(0.5 if vote is None else float(vote) for vote in votes)
     return round(DECISIVE + (1.0 - DECISIVE) * worth / len(votes), 3)
+
+
+def owner(group: CgroupLimits) -> Parameter:
+    """The servers in a control group, as advice names them."""
+    return ", ".join(group.servers) or Message("the server")
 
 
 class Verdict(Struct, frozen=True):

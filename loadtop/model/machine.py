@@ -339,5 +339,8 @@ class HostSample(Struct, frozen=True):
     outcomes: tuple[Outcome, ...] = ()
 
     def cgroup_of(self, group: str) -> CgroupLimits | None:
-        """The control group in which the processes are that are listed under this name."""
-        return next((each for each in self.more_cgroups if group in each.servers), self.cgroup)
+        """The control group in which the processes are that are listed under this name; ``None`` if it is not known."""
+        groups = (self.cgroup, *self.more_cgroups)
+        found = next((each for each in groups if each is not None and group in each.servers), None)
+        is_only = self.cgroup is not None and not self.cgroup.servers  # whose it is was not recorded formerly
+        return self.cgroup if found is None and is_only else found

@@ -226,7 +226,7 @@ CASES = [
     ),
     Case(
         name="60 writes a second for the server", expected="disk", build=io_limit(60), concurrency=12,
-        proven=waits_without_load, evidence="cgroup.io_pct", advice="of the server's control group",
+        proven=waits_without_load, evidence="cgroup.io_pct", advice="of the control group of httpd",
     ),
     Case(
         name="48 MB for 256 MB", expected="memory", build=little_memory(48), concurrency=8, proven=gives_up_too_much,

@@ -147,6 +147,12 @@ FPM_STOPPED = {
     "more_cgroups": (CgroupLimits("/fpm", 2, 40_000, 100_000, servers=("fpm",)),),
 }
 
+REPLICAS = {
+    "cgroup": CgroupLimits("/a", 2, 40_000, 100_000, servers=("fpm",)),
+    "more_cgroups": (CgroupLimits("/b", 2, 40_000, 100_000, servers=("fpm",)),),
+}
+"""How much each of them uses is not known."""
+
 
 @pytest.mark.parametrize(
     ("sample", "rates", "expected"),
@@ -165,6 +171,7 @@ FPM_STOPPED = {
         (STOPPED, IDLE | {"groups": (group(20.0, threads=9),)}, ("throttled", 250.0)),
         (STOPPED, IDLE | {"groups": (replace(group(threads=9), cpu=None),)}, None),
         (FPM_STOPPED, IDLE | {"groups": (group(20.0, threads=9), FPM)}, ("throttled", 200.0)),
+        (REPLICAS, IDLE | {"groups": (group(20.0, threads=9), FPM)}, None),
         ({"cgroup": CgroupLimits("/", 2, None, 100_000)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),
         ({"cgroup": CgroupLimits("/", 2, 50_000, None)}, IDLE | {"groups": (group(20.0, threads=9),)}, None),
     ],

@@ -241,7 +241,8 @@ class TestProcessors:
             (80.0, 20.0, 2, False),
             (80.0, 14.0, 1, False),  # it sleeps in between
             (80.0, None, 1, False),
-            (20.0, 80.0, 1, True),
+            (50.0, 50.0, 1, True),
+            (49.0, 51.0, 1, False),
         ],
     )
     def test_a_thread_that_only_runs_or_waits_for_its_core_is_held_by_that(
@@ -252,7 +253,10 @@ class TestProcessors:
         found = of_host(CPU_CORE, host(cpu=busy(70.5), cores=cores, processes=rows))
         assert found.over is over
         if over:
-            assert "node (pid 7) fills one core" in advice(found)
+            said = (
+                f"Give node (pid 7) a core of its own (taskset, cpuset): it gets {share:.0f} % of one, and waits for it"
+            )
+            assert said in advice(found)
             assert value(found, "process.wanted_pct") == 100.0
 
     @pytest.mark.parametrize(("takes", "named"), [(40.0, True), (20.0, True), (19.0, False)])
@@ -269,25 +273,47 @@ class TestProcessors:
         assert [row[1] for row in found.evidence if row[0] == "other.backup.cpu_pct"] == ([takes] if named else [])
 
     @pytest.mark.parametrize(
-        ("others", "siblings", "over", "named"),
+        ("others", "siblings", "said", "row"),
         [
-            ((17.0, 17.0), 0.0, True, True),
-            ((16.0, 16.0), 0.0, True, False),  # not all of them are seen yet
-            ((17.0, 17.0), 33.0, True, True),
-            ((17.0, 17.0), 34.0, False, False),  # mostly its own siblings
+            ((17.0, 17.0), 0.0, "Stop backup (pid 8) and 1 more", 34.0),
+            (
+                (30.0, 16.0, 14.0),
+                0.0,
+                "Stop backup (pid 8) and 1 more",
+                46.0,
+            ),  # the third takes much less than the first
+            ((77.5, 17.0, 17.0), 0.0, "Stop backup (pid 9) and 1 more", 34.0),  # the first cannot be on this core
+            ((16.0, 16.0), 0.0, "Give uwsgi (pid 7) a core of its own", None),  # not all of them are seen yet
+            ((17.0, 17.0), 33.0, "Stop backup (pid 8) and 1 more", 34.0),
+            ((17.0, 17.0), 34.0, "Let the 2 web server processes use more cores", None),  # mostly themselves
         ],
     )
-    def test_two_who_leave_it_less_than_half_a_core(
-        self, others: tuple[float, ...], siblings: float, over: bool, named: bool
+    def test_several_who_leave_it_less_than_half_a_core(
+        self, others: tuple[float, ...], siblings: float, said: str, row: float | None
     ) -> None:
-        strangers = (process(cpu, "backup", OTHER) for cpu in others)
-        rows = (replace(process(33.0, "uwsgi", "uwsgi"), wait=67.0), process(siblings, "uwsgi", "uwsgi"), *strangers)
+        strangers = [process(cpu, "backup", OTHER) for cpu in others]
+        strangers = [replace(each, process=replace(each.process, pid=8 + n)) for n, each in enumerate(strangers)]
+        rows = (replace(process(33.0, "uwsgi", "uwsgi"), wait=67.0), process(siblings, "nginx", "nginx"), *strangers)
         cores = (CoreShares(0, busy(99.0)), CoreShares(1, busy(9.0)))
-        groups = (group(33.0, name="uwsgi", role=Role.APPLICATION, wait=67.0),)
+        groups = (
+            group(33.0, name="uwsgi", role=Role.APPLICATION, wait=67.0),
+            group(siblings, name="nginx", role=Role.PROXY, wait=siblings),
+        )
         found = of_host(CPU_CORE, host(cpu=busy(54.0), cores=cores, processes=rows, groups=groups))
-        assert found.over is over
-        assert ("Stop backup (pid 7) and 1 more" in advice(found)) is named
-        assert [row[1] for row in found.evidence if row[0] == "other.backup.cpu_pct"] == (list(others) if named else [])
+        assert found.over
+        assert said in advice(found)
+        assert [each[1] for each in found.evidence if each[0] == "other.backup.cpu_pct"] == ([row] if row else [])
+
+    def test_servers_that_share_a_core_get_the_others(self) -> None:
+        rows = (replace(process(45.0, "gunicorn", "gunicorn"), wait=52.0), process(40.0, "nginx", "nginx"))
+        cores = (CoreShares(0, busy(99.0)), CoreShares(1, busy(9.0)))
+        groups = (
+            group(45.0, name="gunicorn", role=Role.APPLICATION, wait=52.0, processes=2),
+            group(40.0, name="nginx", role=Role.PROXY, processes=2),
+        )
+        found = of_host(CPU_CORE, host(cpu=busy(54.0), cores=cores, processes=rows, groups=groups))
+        assert found.over
+        assert "Let the 4 web server processes use more cores" in advice(found)
 
     def test_a_strange_name_in_evidence(self) -> None:
         rows = (process(90.0), process(60.0, "a b\x1b.sh/é" + "x" * 30, OTHER))
@@ -384,23 +410,31 @@ class TestProcessors:
         assert found.confidence == confidence
 
     def test_quotas_of_several_servers(self) -> None:
-        """The one that stops its server most counts, whatever its place."""
+        """The one that costs its server most counts, whatever its place."""
         sample = {
             "cgroup": CgroupLimits("/web", 2, 150_000, 100_000),
             "more_cgroups": (CgroupLimits("/proxy", 2), CgroupLimits("/fpm", 2, 50_000, 100_000)),
         }
-        for web, fpm, said in ((1.0, 40.0, "/fpm is throttled in 40 %"), (45.0, 40.0, "/web is throttled in 45 %")):
-            rates = CgroupRates(fpm, 100.0, 0.0, None, "/fpm"), CgroupRates(None, None, 0.0, None, "/proxy")
-            found = of_host(THROTTLED, host(sample, cgroup=CgroupRates(web, 100.0, 0.0, None), more_cgroups=rates))
+        for web, lost, said in (
+            (1.0, 100.0, "/fpm of the server is throttled in 40 %"),
+            (45.0, 101.0, "/web of the server is throttled in 45 %"),
+            (80.0, 8.0, "/fpm of the server is throttled in 40 %"),
+            (20.0, 900.0, "/fpm of the server is throttled in 40 %"),
+        ):
+            rates = CgroupRates(40.0, 100.0, 0.0, None, "/fpm"), CgroupRates(None, None, 0.0, None, "/proxy")
+            found = of_host(THROTTLED, host(sample, cgroup=CgroupRates(web, lost, 0.0, None), more_cgroups=rates))
             assert said in advice(found)
             assert states(found) == (True, True)
 
     @pytest.mark.parametrize(
         ("limits", "said"),
         [
-            (CgroupLimits("/web", 2, 50_000, 100_000), "/web is throttled in 30 % of its periods."),
+            (CgroupLimits("/web", 2, 50_000, 100_000), "/web of the server is throttled in 30 % of its periods."),
             (CgroupLimits("/web", 2, 50_000, 100_000), "cores (for example CPUQuota=100%)"),
-            (CgroupLimits("/web", 1, 50_000, 100_000), "group is throttled in 30 % of its periods."),
+            (
+                CgroupLimits("/web", 1, 50_000, 100_000, servers=("httpd",)),
+                "group of httpd is throttled in 30 % of its periods.",
+            ),
             (CgroupLimits("/web", 1, 50_000, 100_000), "cores (for example cpu.cfs_quota_us=100000)"),
             (CgroupLimits("/web", 2, 50_000, None), "Raise the CPU quota."),
         ],
@@ -440,9 +474,9 @@ class TestDiskOfAControlGroup:
     @pytest.mark.parametrize(
         ("limited", "version", "said"),
         [
-            (Limited.READS, 2, "Raise IOReadIOPSMax of the server's control group"),
+            (Limited.READS, 2, "Raise IOReadIOPSMax of the control group of the server"),
             (Limited.WRITES, 1, "Raise blkio.throttle.write_iops_device of"),
-            (Limited.WRITES, 2, "2,048 of 2,048 operations/s allowed on vda are used, and 9 requests wait"),
+            (Limited.WRITES, 2, "2,048 of 2,048 operations/s allowed on vda are used, and 9 requests are waiting"),
             (Limited.READ_BYTES, 2, "IOReadBandwidthMax"),
             (Limited.WRITTEN_BYTES, 1, "blkio.throttle.write_bps_device"),
             (Limited.WRITTEN_BYTES, 2, "2 of 2 kB/s allowed on vda are used"),
@@ -589,8 +623,9 @@ class TestMemory:
             assert states(found) == (over, held)
             assert ("Raise the 9 MB limit" in advice(found)) is (used is not None)
 
-    def test_the_fullest_control_group_counts(self) -> None:
-        limits = CgroupLimits("/web", 2, memory_limit_kb=20_000, memory_used_kb=5_000)
+    @pytest.mark.parametrize("of_web", [5_000, 20_000])  # full of files that were read once, and calm
+    def test_the_full_control_group_that_waits_counts(self, of_web: int) -> None:
+        limits = CgroupLimits("/web", 2, memory_limit_kb=20_000, memory_used_kb=of_web)
         more = CgroupLimits("/fpm", 2, memory_limit_kb=10_000, memory_used_kb=9_500, servers=("php-fpm",))
         own = CgroupRates(None, None, 0.0, replace(NO_STALL, memory_some=50.0), "/fpm")
         sample = {"memory": Memory(1_000_000, 0, 500_000), "cgroup": limits, "more_cgroups": (more,)}
@@ -599,7 +634,7 @@ class TestMemory:
         found = of_host(MEMORY, view)
         assert states(found) == (True, True)
         assert value(found, "cgroup.memory_pct") == 95.0
-        assert "Raise the 9 MB limit" in advice(found)
+        assert "Raise the 9 MB limit of the control group of php-fpm." in advice(found)
 
     @pytest.mark.parametrize(("name", "workers"), [("httpd", 200), ("php-fpm", 80)])
     def test_each_server_has_the_room_of_its_control_group(self, name: str, workers: int) -> None:
