@@ -153,8 +153,11 @@ def parse_speed(speed: str, uevent: str = "", *, virtual: bool = False) -> int |
 
 
 def with_speed(networks: Iterable[Network], link_mbit: float) -> tuple[Network, ...]:
-    """The same with this speed for all but loopback, whatever limits what they send and receive."""
+    """The same with this speed for all but loopback and those in another network namespace (``eth0@nginx``), whatever
+    limits what they send and receive."""
     return tuple(
-        network if network.name == "lo" else replace(network, link_mbit=link_mbit, shaped_mbit=None, policed_mbit=None)
+        network
+        if network.name == "lo" or "@" in network.name
+        else replace(network, link_mbit=link_mbit, shaped_mbit=None, policed_mbit=None)
         for network in networks
     )

@@ -20,7 +20,7 @@ from loadtop.model import IoLimit, Limited
 
 MOST_LIMITS = 16  # of one server
 _THROTTLE = "blkio.throttle."
-_LINE_LENGTH = 1024
+_LINE_LENGTH = 4096
 
 
 class _Names(NamedTuple):
@@ -93,19 +93,25 @@ def _older(reading: Reading, directory: str) -> tuple[_Figures, _Figures]:
 
 
 def _pairs(text: str) -> Mapping[str, Mapping[str, int]]:
-    """The numbers of lines of ``MAJ:MIN NAME=NUMBER ...`` by device and name; ``max`` is none."""
+    """The numbers of lines of ``MAJ:MIN NAME=NUMBER ...`` by device and name; ``max`` is none. Linux 5.15 writes
+    devices that were never used without an end of line, before the next."""
     found = defaultdict[str, dict[str, int]](dict)
     for line in _rows(text):
-        number, *words = line.split()
-        for word in words:
-            name, _, value = word.partition("=")
-            if (figure := count_or_none(value)) is not None:
-                found[number][name] = figure
+        device = ""
+        for word in line.split():
+            name, equals, value = word.partition("=")
+            if not equals:
+                device = short(word)
+            elif device and (figure := count_or_none(value)) is not None:
+                found[device][name] = figure
     return found
 
 
 def _rows(text: str) -> Iterator[str]:
-    return (short(line, _LINE_LENGTH) for line in islice(complete_lines(text), MOST_DEVICES) if line.strip())
+    """The lines; of one that is too long, its whole words."""
+    for line in islice(complete_lines(text), MOST_DEVICES):
+        if line.strip():
+            yield line if len(line) <= _LINE_LENGTH else line[:_LINE_LENGTH].rpartition(" ")[0]
 
 
 def _names(diskstats: str) -> Mapping[str, str]:

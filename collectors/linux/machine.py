@@ -138,7 +138,7 @@ class LinuxMachine:
         def networks() -> tuple[Network, ...]:
             connections = None if tcp is None else tcp.established
             own = self._shaping.applied(devices.parse_networks(text(devices.DEV), self._speeds), connections)
-            return own + self._other_networks.limited(reading, connections)
+            return own + self._other_networks.limited(reading)
 
         def memory_of_machine() -> Memory:
             return self._container.memory(reading, memory.parse(text(memory.MEMINFO)))

@@ -40,7 +40,8 @@ class OtherNetworks:
             yield NAMESPACES
             yield from map(_namespaces, chosen)
         for pid, _, shaping in self._found.values():
-            yield Wanted(_interfaces(pid))
+            if shaping.may_limit:
+                yield Wanted(_interfaces(pid))
             yield from shaping.files(slow=slow)
 
     def learn(self, reading: Reading) -> None:
@@ -49,23 +50,27 @@ class OtherNetworks:
             places = {pid: network_of(reading.files.get(_namespaces(pid).path)) for pid in self._servers}
             wanted = {place: pid for pid, place in reversed(places.items()) if here and place and place != here}
             kept = {place: found for place, found in self._found.items() if wanted.get(place) == found[0]}
-            self._found = kept | {
-                place: (pid, self._servers[pid], Shaping(f"{QDISCS}/{pid}"))
-                for place, pid in wanted.items()
-                if place not in kept
-            }
+            taken = {name for _, name, _ in kept.values()}
+            self._found = kept
+            for place, pid in wanted.items():
+                if place not in kept:
+                    name = self._servers[pid]
+                    name = f"{name}-{pid}" if name in taken else name
+                    taken.add(name)
+                    self._found[place] = pid, name, Shaping(f"{QDISCS}/{pid}")
         for _, _, shaping in self._found.values():
             shaping.learn(reading)
 
-    def limited(self, reading: Reading, connections: int | None) -> tuple[Network, ...]:
-        """The interfaces with a limit, as ``eth0@nginx``."""
+    def limited(self, reading: Reading) -> tuple[Network, ...]:
+        """The interfaces with a limit, as ``eth0@nginx``; of several servers of one name, the others with a pid. How
+        many connections there are in a namespace is not known."""
         found: list[Network] = []
         for pid, name, shaping in self._found.values():
             text = reading.files.get(_interfaces(pid), Missing("not requested"))
             if isinstance(text, Missing):
                 continue
             try:
-                networks = shaping.applied(devices.parse_networks(text), connections)
+                networks = shaping.applied(devices.parse_networks(text), None)
             except ParseError:
                 continue  # the process ended while it was read
             limits = (each for each in networks if each.shaped_mbit is not None or each.policed_mbit is not None)

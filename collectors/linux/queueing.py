@@ -126,8 +126,13 @@ class Shaping:
 
     def files(self, *, slow: bool) -> Iterator[Wanted]:
         """What the next sample is to read; ``slow``: also what hardly ever changes."""
-        if slow or not self._is_known or self._shaped_mbit or self._policed_mbit:
+        if slow or self.may_limit:
             yield Wanted(self._source, QDISC_BYTES)
+
+    @property
+    def may_limit(self) -> bool:
+        """Whether something limited an interface when it was last read; yes as long as it was not."""
+        return not self._is_known or bool(self._shaped_mbit or self._policed_mbit)
 
     def learn(self, reading: Reading) -> None:
         if self._source not in reading.files:
@@ -146,16 +151,19 @@ class Shaping:
         return {name: mbit for name, mbit in found if mbit is not None}
 
     def applied(self, networks: Iterable[Network], connections: int | None) -> tuple[Network, ...]:
-        """The same interfaces with what limits them. ``connections`` are those of TCP that are established."""
-        return tuple(self._limited(network, max(1, connections or 0)) for network in networks)
+        """The same interfaces with what limits them. ``connections`` are those of TCP that are established, each of
+        which may have the rate of fq."""
+        return tuple(self._limited(network, connections) for network in networks)
 
-    def _limited(self, network: Network, connections: int) -> Network:
+    def _limited(self, network: Network, connections: int | None) -> Network:
         interface = self._interfaces.get(network.name, Interface())
         mbit, root = self._shaped_mbit.get(network.name), interface.root
+        if root is not None and root.kind == "fq" and mbit is not None:
+            mbit = None if connections is None else mbit * max(1, connections)
         if mbit is not None and root is not None:
             network = replace(
                 network,
-                shaped_mbit=mbit * connections if root.kind == "fq" else mbit,
+                shaped_mbit=mbit,
                 queue_drops=root.drops,
                 queue_overlimits=root.overlimits,
                 queue_backlog=root.backlog,

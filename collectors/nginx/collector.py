@@ -29,7 +29,7 @@ KIND = Kind(
     fastcgi_addresses=configuration.fastcgi_addresses,
 )
 
-RETRY_S, PAUSE_S = 0.4, 0.02  # how long a page that fails is asked for again, and how often; our own
+RETRY_S, PAUSE_S = 0.7, 0.01  # how long a page that fails is asked for again, and how often; our own
 
 STATUS_PATHS = ("/nginx_status", "/stub_status", "/basic_status", "/status")  # in its distributors' examples
 

@@ -8,6 +8,7 @@ import socket
 import struct
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from collectors.transport.netlink import HEADER, attributes, messages
@@ -21,6 +22,7 @@ _BASIC, _QUEUE = 1, 3  # within the statistics: bytes sent; packets and bytes th
 _SPEC_RATE = 8  # where bytes/s are in struct tc_ratespec
 _ROOT, _INGRESS = 0xFFFFFFFF, 0xFFFFFFF2  # parents: of the outermost discipline, of filters at the ingress
 _MOST_DETAILED = 16  # interfaces of which classes or filters are read
+_MOST_ANSWERS = 4096  # to one question: the owner of a container can make a million filters
 _NETEM_BYTES = 24  # struct tc_netem_qopt, before netem's attributes
 
 
@@ -83,7 +85,7 @@ def disciplines() -> str:
 
 
 def _dump(asked: int, answered: int, index: int, parent: int = 0) -> Iterator[_Found]:
-    for kind, answer in messages(_ROUTE, asked, _TC.pack(0, index, 0, parent, 0)):
+    for kind, answer in islice(messages(_ROUTE, asked, _TC.pack(0, index, 0, parent, 0)), _MOST_ANSWERS):
         if kind == answered:
             _, device, handle, parent, _ = _TC.unpack_from(answer, HEADER.size)
             yield _Found(device, handle, parent, attributes(answer, HEADER.size + _TC.size))

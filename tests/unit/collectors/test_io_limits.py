@@ -39,6 +39,13 @@ def test_version_2() -> None:
     assert limits(dict(NEWER), 2, "/g", "") == {*FOUND, IoLimit("loop1", "", Limited.READS, 5, 3)}
 
 
+def test_devices_that_were_never_used_share_a_line_in_linux_5_15() -> None:
+    stat = NEWER["/g/io.stat"]
+    assert limits({**NEWER, "/g/io.stat": f"7:7 7:6 {stat}"}, 2, "/g") == set(FOUND)
+    assert limits({**NEWER, "/g/io.stat": f"{stat.splitlines()[0]} 7:7 {'7:6 ' * 2000}"}, 2, "/g") == set()
+    assert limits({**NEWER, "/g/io.stat": f"{stat.splitlines()[0]} 7:7 {'7:6 ' * 2000}\n"}, 2, "/g") == set(FOUND)
+
+
 def test_version_1() -> None:
     """A limit on a device from which nothing was ever wanted has no counter."""
     assert limits(dict(OLDER), 1, "/g") == set(FOUND)

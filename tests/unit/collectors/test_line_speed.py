@@ -11,10 +11,10 @@ from loadtop.model import Network
 URL = ("-n", "1", "http://127.0.0.1/")
 
 
-def test_what_the_user_says_holds_for_every_line_but_loopback() -> None:
-    read = [("eth0", 1000), ("eth1", None), ("veth3", 10_000), ("lo", None)]
+def test_what_the_user_says_holds_for_every_line_of_its_network_but_loopback() -> None:
+    read = [("eth0", 1000), ("eth1", None), ("veth3", 10_000), ("lo", None), ("eth0@nginx", None)]
     lines = [Network(name, 0, 0, 0, 0, link_mbit=speed) for name, speed in read]
-    assert [line.link_mbit for line in with_speed(lines, 20)] == [20, 20, 20, None]
+    assert [line.link_mbit for line in with_speed(lines, 20)] == [20, 20, 20, None, None]
 
 
 def test_interfaces_without_a_device_are_known_by_their_links() -> None:

@@ -42,7 +42,7 @@ async def test_a_page_is_requested_again_if_its_connection_is_dropped() -> None:
     assert (page.text, len(machine.fetched)) == (PAGE, 4)
 
 
-@pytest.mark.parametrize(("error", "least", "most"), [(FetchError, 10, 25), (SilentError, 1, 1)])
+@pytest.mark.parametrize(("error", "least", "most"), [(FetchError, 40, 75), (SilentError, 1, 1)])
 @instantly
 async def test_it_is_given_up_after_a_while_and_a_silent_server_at_once(
     error: type[FetchError], least: int, most: int

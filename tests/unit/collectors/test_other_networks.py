@@ -86,3 +86,26 @@ async def test_a_server_that_starts_again(transport: Any) -> None:
     transport.processes = {11: stat_text(11, "nginx")}
     transport.files |= {"/proc/11/ns/": "net:[3]\n", "/proc/11/net/dev": DEV.format(rx=6), f"{QDISCS}/11": TBF}
     assert [line.rx_bytes for line in await elsewhere(transport, machine=machine)] == [6]
+
+
+async def test_two_servers_of_one_name(transport: Any) -> None:
+    transport.processes[11] = stat_text(11, "nginx")
+    transport.files |= {"/proc/11/ns/": "net:[3]\n", "/proc/11/net/dev": DEV.format(rx=6), f"{QDISCS}/11": TBF}
+    machine = LinuxMachine(transport, KINDS)
+    for _ in range(2):
+        found = {line.name: line.rx_bytes for line in await elsewhere(transport, machine=machine)}
+        assert sorted(found.values()) == [6, 1000]
+        assert set(found) in ({"eth0@nginx", "eth0@nginx-11"}, {"eth0@nginx", "eth0@nginx-10"})
+
+
+async def test_a_network_without_limits_is_looked_at_now_and_then(transport: Any) -> None:
+    transport.files[f"{QDISCS}/10"] = ""
+    await elsewhere(transport, SLOW_EVERY + 4)
+    asked = [{wanted.path for wanted in request.files} for request in transport.requests]
+    assert [number for number, paths in enumerate(asked) if "/proc/10/net/dev" in paths] == [2]
+    assert [number for number, paths in enumerate(asked) if f"{QDISCS}/10" in paths] == [2, SLOW_EVERY + 2]
+
+
+async def test_the_rate_of_each_connection_limits_nothing_there(transport: Any) -> None:
+    transport.files[f"{QDISCS}/10"] = TBF.replace("tbf 1:", "fq 1:").replace(" rate 20Mbit", " maxrate 20Mbit")
+    assert await elsewhere(transport) == []

@@ -298,7 +298,7 @@ async def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) 
     collector = collector_of(MysqlCollector, None, "db:3306")
     with pytest.raises(FetchError, match="PyMySQL") as missing:
         await collector.fetch("db:3306", 1.0)
-    assert missing.value.fix == "pip install 'loadtop[databases]'"
+    assert missing.value.fix == "pipx inject loadtop PyMySQL"
     await collector.close()
 
 
