@@ -16,7 +16,7 @@ from collectors.errors import FetchError, TransportError
 from collectors.linux import sockets
 from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
-from collectors.linux.peers import CLOCKS, Asked
+from collectors.linux.peers import CLOCKS, Asked, Clocks
 from collectors.linux.peers import parse as parse_clocks
 from collectors.linux.processes import parse_stat
 from collectors.linux.sockets import LISTENERS, OPEN_TABLES, holders, parse_holders, parse_listeners, parse_table
@@ -193,6 +193,42 @@ async def test_open_questions_are_counted_there(telling: SshTransport) -> None:
             while (later := await asked(place)).connections < answered.connections + 3:
                 pass
         assert later.questions <= answered.questions + 1
+
+
+async def test_accepted_connections_are_told_although_few_readings_list_them(far: SshTransport) -> None:
+    request = Request((Wanted(CLOCKS),))
+
+    async def told() -> Clocks:
+        text = (await far.read(request)).files[CLOCKS]
+        assert isinstance(text, str), text
+        return parse_clocks(text)
+
+    with contextlib.ExitStack() as sockets_of_ours:
+        listeners = [sockets_of_ours.enter_context(socket.create_server(("", 0))) for _ in range(17)]
+        ports = [listener.getsockname()[1] for listener in listeners]
+
+        def connect(address: str, number: int) -> Endpoint:
+            sockets_of_ours.enter_context(socket.create_connection((address, ports[number])))
+            sockets_of_ours.enter_context(listeners[number].accept()[0])
+            return Endpoint(address, ports[number])
+
+        places = {connect("127.0.0.1", number) for number in range(17)}
+        before = await told()
+        async with asyncio.timeout(15):
+            while (later := await told()).readings < before.readings + 4:
+                pass  # each reading waits for the remote host
+        counted = {
+            clocks.readings: {each.place: each.connections for each in clocks.asked} for clocks in (before, later)
+        }
+        passed = later.readings - before.readings
+        assert [counted[later.readings][each] - counted[before.readings].get(each, 0) for each in places] == [
+            passed
+        ] * 17
+        assert places <= set(later.accepted)
+        another = connect("127.0.0.2", 0)
+        async with asyncio.timeout(15):
+            while another not in (await told()).accepted:
+                pass
 
 
 async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, tmp_path: Path) -> None:
