@@ -50,8 +50,9 @@ def ports_in_time_wait() -> int | None:
 
 
 def cpu_wait_s(schedstat: Path = _SCHEDSTAT) -> float | None:
-    """Return for how many seconds the main thread of this process was runnable without a processor: a counter. None
-    where the kernel does not count that. Source: Linux, Documentation/scheduler/sched-stats.rst."""
+    """Return for how many seconds a thread was runnable without a processor, the main thread of this process unless
+    another file is given: a counter. None where the kernel does not count that. Source: Linux,
+    Documentation/scheduler/sched-stats.rst."""
     try:
         _, waited_ns, slices = map(int, schedstat.read_text().split())
     except (OSError, ValueError):

@@ -37,7 +37,7 @@ class JmeterLoad(EngineLoad):
         self._servers = RemoteServers(settings.servers)
         self._jmeters: list[JmeterProcess] = []
         self._wanted_users: int = self._users
-        self._earlier_cpu_s: tuple[float, ...] = ()
+        self._earlier: GeneratorSample | None = None  # of the processes before a restart
         self._last_requests, self._last_result_at = 0, 0.0
         self._generator: GeneratorSample | None = None
 
@@ -111,7 +111,7 @@ class JmeterLoad(EngineLoad):
             for each in watches:
                 each.cancel()
             self._earlier_s, self._started_at = self._elapsed(self._ended_at or time.monotonic()), 0.0
-            self._earlier_cpu_s = () if self._generator is None else self._generator.worker_cpu_s
+            self._earlier = self._generator
         await self._close_processes()
         return restart
 
@@ -213,8 +213,15 @@ class JmeterLoad(EngineLoad):
     async def _watch_cpu_time(self) -> None:
         pids = [jmeter.pid for jmeter in self._jmeters if not jmeter.machine.remote and jmeter.pid is not None]
         async for sample in CpuTime(*pids).samples():
-            self._generator = replace(sample, worker_cpu_s=(*self._earlier_cpu_s, *sample.worker_cpu_s))
+            self._generator = sample if self._earlier is None else _after(self._earlier, sample)
 
     def _end(self, state: LoadState, message: Message | None = None) -> None:
         super()._end(state, message)
         self._workers = stopped(self._workers)
+
+
+def _after(earlier: GeneratorSample, now: GeneratorSample) -> GeneratorSample:
+    """The counters of processes that went on where earlier ones ended. Waits are known if they were known of both."""
+    waits = (*earlier.worker_wait_s, *now.worker_wait_s)
+    known = earlier.worker_wait_s and now.worker_wait_s
+    return replace(now, worker_cpu_s=(*earlier.worker_cpu_s, *now.worker_cpu_s), worker_wait_s=waits if known else ())
