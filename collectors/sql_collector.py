@@ -78,7 +78,7 @@ class SqlCollector(DatabaseCollector[S]):
             raise FetchError(
                 "loadtop needs the Python package {package} to query it",
                 package=self.package,
-                fix="pip install 'loadtop[databases]'",
+                fix=f"pipx inject loadtop {self.package}",
             ) from None
         try:
             self._user = self._user or await user_of(self.machine)

@@ -132,9 +132,7 @@ def _locust(options: Options, machines: "tuple[Machine, ...]") -> Callable[[], L
 
     program = shutil.which("locust", path=str(Path(sys.executable).parent)) or shutil.which("locust")
     if program is None:
-        raise UsageError(
-            "Locust is not installed on this machine: pip install 'loadtop[locust]' (or: pipx inject loadtop locust)"
-        )
+        raise UsageError("Locust is not installed on this machine: pipx inject loadtop locust")
     check(options.plan)
     return partial(LocustLoad, options.plan, machines, program, options.locustfile)
 

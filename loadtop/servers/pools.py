@@ -122,7 +122,7 @@ class Pools(Struct, frozen=True):
         queue = plural(waiting, "{n} request is waiting.", "{n} requests are waiting.") if waiting else None
         if pool.started is not None and pool.started < most:
             slow = Message(
-                "Raise --cheaper of {program}, the least number of workers: only {started} of {workers} workers run, "
+                "Raise --cheaper of {program}, the minimum number of workers: only {started} of {workers} workers run, "
                 "and the pool grows too slowly.",
                 program=self.title,
                 started=pool.started // threads,

@@ -176,4 +176,4 @@ def test_without_locust(apache: ApacheFactory, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     done = loadtop("--engine", "locust", "-t", "1", apache().url)
     assert done.returncode == 2
-    assert "pip install 'loadtop[locust]'" in done.stderr
+    assert "pipx inject loadtop locust" in done.stderr

@@ -146,7 +146,6 @@ ROOT = Path(__file__).parents[2]
         ("-R g1", ["add --engine jmeter"]),
         ("run --engine jmeter --plan p.jmx -n 3", ["-n has no effect with --plan"]),
         ("run --engine jmeter --plan p.py", ["FILE.jmx"]),
-        ("run --engine jmeter --plan none.jmx", ["cannot read the plan none.jmx"]),
         # tune
         ("tune", ["no URL given"]),
         *(
@@ -177,6 +176,16 @@ def test_a_mistake_is_reported_in_one_line(
     (message,) = said.err.splitlines()
     assert message.startswith("loadtop: ")
     assert all(name in message for name in named), message
+
+
+@pytest.mark.parametrize("plan", ["none.jmx", "none.py"])
+def test_a_plan_that_cannot_be_read(
+    plan: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    engine = "locust" if plan.endswith(".py") else "jmeter"
+    assert main(["--engine", engine, "--plan", plan, "--no-record", "--headless", URL]) == 4
+    assert f"cannot read the plan {plan}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

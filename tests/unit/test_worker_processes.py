@@ -57,7 +57,7 @@ def test_workers_and_the_queue(active: int, waiting: int | None, flying: int, ov
         (
             replace(POOL, active=4, cheap=16),
             41,
-            "Raise --cheaper of uWSGI, the least number of workers: only 2 of 10 workers run, and the pool",
+            "Raise --cheaper of uWSGI, the minimum number of workers: only 2 of 10 workers run, and the pool",
         ),
     ],
 )

@@ -167,7 +167,7 @@ def _read_plan(options: Options, file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
+        raise FileError(f"cannot read the plan {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _watch_generators(options: Options) -> None:

@@ -18,6 +18,7 @@ REPLACED_OPTIONS = {
     "-c": "concurrencies", "--concurrency": "concurrencies", "--rate": "rates", "-t": "time", "--time": "time",
     "-n": "requests", "--requests": "requests", "--warmup": "warmup", "--steps": "concurrencies",
     "--json": "--out", "--record": "--out", "--no-record": "--out", "--html": "--out", "--junit": "--out",
+    "--hdr": "--out", "-e": "--out", "--percentiles-csv": "--out", "-g": "--out", "--gnuplot": "--out",
     "--urls": "[urls]",
 }  # fmt: skip
 """Options of a load test that have a key in the plan, or cannot be used there."""

@@ -96,7 +96,9 @@ def watched_host(text: str) -> tuple[str, str]:
 
     name, equals, place = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"--host '{text}': write NAME=local, NAME=ssh://[USER@]HOST[:PORT] or NAME=exec:COMMAND")
+        raise UsageError(
+            f"--host '{text}': write NAME=local, NAME=ssh://[USER@]HOST[:PORT], NAME=exec:COMMAND or NAME=psutil"
+        )
     with suppress(ValueError):  # quotes that are not closed
         if place in HERE or is_ssh_place(place) or exec_command(place):
             return name, place
@@ -104,7 +106,7 @@ def watched_host(text: str) -> tuple[str, str]:
         raise UsageError(
             f"--host '{text}': after exec:, write the command that starts a shell there, such as docker exec -i web sh"
         )
-    raise UsageError(f"--host '{text}': the place must be local, ssh://[USER@]HOST[:PORT] or exec:COMMAND")
+    raise UsageError(f"--host '{text}': the place must be local, ssh://[USER@]HOST[:PORT], exec:COMMAND or psutil")
 
 
 def generator(text: str) -> tuple[str, str]:

@@ -160,7 +160,9 @@ class Options:
     warmup: float = LOAD.option("--warmup", "S", "leave the first S seconds out of the statistics",
         types.number(least=0), default=0.0,
         refused={"tune": "it waits until each step is steady; leave the option out"})
-    workers: int = LOAD.option("--workers", "N", "number of generator processes; `auto` adds processes on demand",
+    workers: int = LOAD.option("--workers", "N",
+        "number of generator processes (Locust: on each machine); `auto` adds processes on demand (built-in generator "
+        "only)",
         types.workers, default=1, refused={"jmeter": "leave it out; one process uses all cores"})
     yes: bool = LOAD.option("--yes", "", "do not ask before a large load on a public address",
         commands=(*LOADS, "experiment"))
@@ -219,7 +221,7 @@ class Options:
 
     hosts: list[tuple[str, str]] = MONITORING.option("--host", "NAME=PLACE",
         "watch a host: NAME=local, NAME=ssh://[USER@]HOST[:PORT] (HOST can be an alias from your ssh configuration), "
-        "or NAME=exec:COMMAND, where COMMAND starts a shell in a container; repeatable. In the "
+        "NAME=exec:COMMAND, where COMMAND starts a shell in a container, or NAME=psutil; repeatable. In the "
         "options below, NAME: selects the host (default: the first); addresses are as seen from that host",
         types.watched_host, repeatable=True)
     for _page in STATUS_OPTIONS:
@@ -287,7 +289,8 @@ class Options:
         "align the runs by step or by time (default: by step, if the runs share two or more)", choices=("step", "time"),
         commands=("compare",))
     margin: float = OPTIONS.option("--margin", "PERCENT",
-        "ignore differences below PERCENT (loadtop uses a higher margin for p90 and p99)", POSITIVE, default=5.0,
+        "ignore differences below PERCENT (1.5 times that for p90 and p95, twice for p98 and above)",
+        POSITIVE, default=5.0,
         commands=("compare",))
     all: bool = OPTIONS.option("--all", "", "also show values that do not differ", commands=("compare",))
     csv: Path | None = OPTIONS.option("--csv", "DIR",
