@@ -52,12 +52,15 @@ class Search:
         look: Callable[[tuple[int, ...]], Coroutine[None, None, None]],
         again_s: float = READ_AGAIN_S,
         soon_s: float = LOOK_AGAIN_S,
+        most_s: float = 0.0,
     ) -> None:
-        """``again_s`` is the time between searches while everything is found, ``soon_s`` while it is not."""
+        """``again_s`` is the time between searches while everything is found, ``soon_s`` while it is not. It doubles
+        each time that everything is still found, up to ``most_s``."""
         self._name = name
         self._running = servers
         self._look = look
-        self._again_s, self._soon_s = again_s, soon_s
+        self._again_s, self._soon_s, self._most_s = again_s, soon_s, most_s
+        self._wait_s = soon_s
         self._task: asyncio.Task[None] | None = None
         self._started = -math.inf
         self._servers: tuple[int, ...] = ()
@@ -68,7 +71,13 @@ class Search:
         if self._task is not None and not self._task.done():
             return
         now, servers = asyncio.get_running_loop().time(), self._running()
-        if servers != self._servers or now - self._started >= (self._again_s if found else self._soon_s):
+        if servers != self._servers or not found:
+            self._wait_s = self._soon_s
+        elif self._wait_s < self._again_s:
+            self._wait_s = self._again_s
+        if servers != self._servers or now - self._started >= self._wait_s:
+            if found and self._wait_s < self._most_s:
+                self._wait_s = min(2 * self._wait_s, self._most_s)
             self._servers, self._started = servers, now
             self._task = asyncio.create_task(guarded(self._search, self._fail), name=f"search for {self._name}")
 

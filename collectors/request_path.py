@@ -23,7 +23,10 @@ from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
 
-SOON_S, AGAIN_S = 0.5, 30.0  # between looks, while the tested port has no connections or more is found, and then
+SOON_S, AGAIN_S, MOST_S = 0.5, 30.0, 240.0
+"""Seconds between looks: while the tested port has no connections or more is found; then twice as long each time, up to
+the last, because a look costs much on a machine with thousands of open files."""
+
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
 LONG_S = 1.0  # a look that takes as long is expensive there: after the least number of looks it is not repeated soon
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
@@ -68,7 +71,7 @@ class RequestPath:
         self._places: frozenset[Endpoint] = frozenset()
         self._looks = 0
         self._settled = False
-        self._search = Search("processes under test", self._running, self._look, AGAIN_S, SOON_S)
+        self._search = Search("processes under test", self._running, self._look, AGAIN_S, SOON_S, MOST_S)
         self.finish, self.close = self._search.finish, self._search.close
 
     def look(self) -> None:

@@ -37,8 +37,9 @@ _ALWAYS = (  # the files of every sample
     Wanted(sockets.LISTENERS, sockets.LISTENER_BYTES),
 )
 
-SLOW_EVERY = 30
-"""Samples after which disks, mounts, and speeds of interfaces and cores are read again; also when a device appears."""
+SLOW_EVERY, SLOW_EVERY_MOST = 30, 120
+"""Samples after which disks, mounts, and speeds of interfaces and cores are read again, at first and at last, twice as
+many each time; also when a device appears."""
 
 
 class LinuxMachine:
@@ -60,7 +61,7 @@ class LinuxMachine:
         self._speeds: dict[str, int | None] = {}
         self._blocks: frozenset[str] | None = None
         self._interfaces: frozenset[str] = frozenset()
-        self._slow_in = 0
+        self._slow_in, self._slow_every = 0, SLOW_EVERY
         self._tables = False
         self._followed: dict[str, str | Missing] = {}
         self._ports = frozenset[int]()
@@ -178,7 +179,7 @@ class LinuxMachine:
         self._facts = sample.facts
         seen = frozenset(line.name for line in sample.networks or () if "@" not in line.name)
         if not seen <= self._interfaces:
-            self._slow_in = 0
+            self._slow_in, self._slow_every = 0, SLOW_EVERY
         self._interfaces = seen
         return sample
 
@@ -187,7 +188,7 @@ class LinuxMachine:
         blocks = reading.files.get(devices.BLOCKS)
         if blocks is None:
             return
-        self._slow_in = SLOW_EVERY
+        self._slow_in, self._slow_every = self._slow_every, min(2 * self._slow_every, SLOW_EVERY_MOST)
         self._blocks = None if isinstance(blocks, Missing) else devices.parse_blocks(blocks)
         virtual = devices.parse_virtual(reading.optional(devices.INTERFACES) or "")
         self._speeds = {}

@@ -7,7 +7,7 @@
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them. From the first such order on, the
 #   connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us for each connection that was
-#   opened from here: a rest 250 to 800 times as long keeps it below 0.4 % of a core. It rests for 3 s at most: thousands
+#   opened from here: a rest 250 to 800 times as long keeps it below 0.4 % of a core. It rests for 4 s at most: thousands
 #   of connections cost more. Of those accepted here only the place is told: ports that tell no new one are left out of
 #   seven readings of eight.
 # After the mark comes the answer. This text must hold no apostrophe.
@@ -16,8 +16,11 @@ print scalar <STDIN>;
 print my $key = <STDIN>;
 chomp $key;
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
-my ($segments, $asked, %told, %known) = ({}, {});
-my (%connections, %questions, %age, %sent, %since, $followed, %quiet, $refused);
+my ($segments, %told, %since, $followed, %quiet, $refused) = {};
+# The sums by place and user: connections, open questions, their age, segments, and the newest reading that has one. The
+# same by what the kernel tells, and where struct tcp_info is in that.
+my (%sums, %known);
+my ($info, $head, $fields) = (0, "", "");
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     if ($line =~ /^\Q$key\E p (\S+) (.*\n)/) {
         my ($ports, $rows, %told) = ($1, "\n#$2");
@@ -66,9 +69,9 @@ while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)
             clocks();
         }
         $line .= "readings $readings\n" . join "", keys %accepted;
-        for (keys %connections) {
+        for (keys %sums) {
             my $mark = m{^/} ? "|" : ">";
-            $line .= "$mark $_ $connections{$_} $questions{$_} $age{$_} $sent{$_}\n";
+            $line .= "$mark $_ $sums{$_}[0] $sums{$_}[1] $sums{$_}[2] $sums{$_}[3]\n";
         }
     }
     print $line;
@@ -112,7 +115,7 @@ sub ask {
 }
 # Adds one reading up and sets the timer for the next.
 sub clocks {
-    my ($sockets, %now, %places, %news) = (0);
+    my ($sockets, %now, %news) = (0);
     if (time >= $ports_due) {
         my $listening = 0;
         %served = ();
@@ -131,30 +134,19 @@ sub clocks {
             $accepted{"< " . place($family, $here, $port) . " $user\n"} = 1 if keys %accepted < 256;
             return $told{$end} = 1;
         }
-        my ($end, $at, $length, $kind) = (unpack("L", $_[0]), 88);
-        while ($at + 164 <= $end) {
-            ($length, $kind) = unpack("SS", substr $_[0], $at, 4);
-            last if $kind == 2 || $length < 4;
-            $at += ($length + 3) & ~3;
-        }
-        return 1 unless defined $kind && $kind == 2 && $length >= 164;
-        my ($open, $sent, $received, $acked, $in, $out) = unpack("x28Lx16Lx4LLx92LL", substr $_[0], $at, 164);
-        my ($from, $there) = (substr($_[0], 20, 36), substr($_[0], 22, 2) . substr($_[0], 40, 16) . substr($_[0], 80, 4));
-        my $who = $known{$there};
-        unless (defined $who) {
-            my ($family, $port, $far, $user) = unpack("x16Cx5nx16a16x24L", $_[0]);
-            $who = place($family, $far, $port) . " $user";
-            $known{$there} = $who;
-        }
-        return 1 unless $connections{$who} || room();
-        $questions{$who} = $age{$who} = $sent{$who} = 0 unless $connections{$who}++;
+        return 1 unless substr($_[0], $info, 4) eq $head || find_info($_[0]);
+        my ($open, $sent, $received, $acked, $in, $out) = unpack($fields, $_[0]);
+        my $from = substr($_[0], 20, 36);
+        my $sum = $known{substr($from, 2) . substr($_[0], 80, 4)} || sum_of($_[0]) || return 1;
+        ++$sum->[0];
         # As is_open() of tcp_clocks.py.
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
-        if ($in ? $open : $out ? $out < 64 : $sent < 10000) { ++$questions{$who}; $age{$who} += $sent }
+        if ($in ? $open : $out ? $out < 64 : $sent < 10000) { ++$sum->[1]; $sum->[2] += $sent }
         my $before = $segments->{$from} || 0;
-        $sent{$who} += $out - $before if $out > $before;
-        $now{$from} = $out if keys %now < 20000;
-        $places{$who} = 1;
+        $sum->[3] += $out - $before if $out > $before;
+        $now{$from} = $out if $sockets <= 20000 || keys %now < 20000;
+        $sum->[4] = $readings;
+        1;
     };
     my $condition = $readings % 8 && !$refused ? without(grep $served{$_}, keys %quiet) : "";
     my $question = sub { pack("LSSLLx3Cx48Lx4", 76 + length $_[0], 18, 0x301, 0, 0, 2, 2) . $_[0] };
@@ -163,13 +155,13 @@ sub clocks {
         ask($question->(""), $take);
     }
     %quiet = map { $_ => 1 } grep { !$news{$_} } map { substr $_, 0, 2 } keys %told;
-    ($segments, $asked) = (\%now, \%places);
+    $segments = \%now;
     %known = () if keys %known > 20000;
     %told = () if keys %told > 20000;
     $sockets += unix_clocks();
     ++$readings;
-    my $rest = (0.5 + rand) * (0.5 + $sockets / 300);
-    $rest = 3 if $rest > 3;
+    my $rest = (0.5 + rand) * (0.5 + $sockets / 200);
+    $rest = 4 if $rest > 4;
     $precise ? Time::HiRes::alarm($rest) : alarm($rest < 1 ? 1 : $rest);
 }
 # Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
@@ -180,14 +172,15 @@ sub unix_clocks {
         my $path = $name->{$peer->{$inode}};
         next if !defined $path || defined $name->{$inode} || $path =~ m{^(?:/var)?/run/(?:systemd|dbus|udev)/};
         my $who = "$path " . (defined $user->{$inode} ? $user->{$inode} : 4294967295);
-        next unless $connections{$who} || keys %connections < 256;
-        $questions{$who} = $age{$who} = $sent{$who} = 0 unless $connections{$who}++;
+        next unless $sums{$who} || keys %sums < 256;
+        my $sum = $sums{$who} ||= [0, 0, 0, 0, 0];
+        ++$sum->[0];
         my $begun = $since{$inode};
         unless (defined $begun) {
             $begun = $followed ? $at : $at - 20;
-            ++$sent{$who} if $followed;
+            ++$sum->[3] if $followed;
         }
-        if ($at - $begun < 10) { ++$questions{$who}; $age{$who} += int(1000 * ($at - $begun)) }
+        if ($at - $begun < 10) { ++$sum->[1]; $sum->[2] += int(1000 * ($at - $begun)) }
         $now{$inode} = $begun if keys %now < 20000;
     }
     %since = %now;
@@ -214,11 +207,30 @@ sub streams {
     });
     (\%name, \%peer, \%user, \%listens);
 }
-# Whether there is room for another place: places without a connection are forgotten.
-sub room {
-    return 1 if keys %connections < 256;
-    for (keys %connections) { delete $connections{$_} unless $asked->{$_} || m{^/} }
-    keys %connections < 256;
+# Finds struct tcp_info in what the kernel tells of a socket, where it is in all others too. Whether it is there.
+sub find_info {
+    for (my $at = 88; $at + 164 <= length $_[0];) {
+        my ($length, $kind) = unpack("SS", substr $_[0], $at, 4);
+        if ($kind == 2 && $length >= 164) {
+            ($info, $head) = ($at, substr $_[0], $at, 4);
+            $fields = "x" . ($at + 28) . "Lx16Lx4LLx92LL";
+            return 1;
+        }
+        return 0 if $kind == 2 || $length < 4;
+        $at += ($length + 3) & ~3;
+    }
+    0;
+}
+# The sums of where a socket is connected to, if there is room for it: places without a connection are forgotten.
+sub sum_of {
+    my ($family, $port, $far, $user) = unpack("x16Cx5nx16a16x24L", $_[0]);
+    my $who = place($family, $far, $port) . " $user";
+    if (!$sums{$who} && keys %sums >= 256) {
+        %known = ();
+        for (keys %sums) { delete $sums{$_} unless m{^/} || $sums{$_}[4] >= $readings - 1 }
+        return if keys %sums >= 256;
+    }
+    $known{substr($_[0], 22, 34) . substr($_[0], 80, 4)} = $sums{$who} ||= [0, 0, 0, 0, 0];
 }
 # An address and port as people write them, one of IPv4 also where a socket of IPv6 has it.
 sub place {

@@ -183,7 +183,7 @@ async def test_in_a_machine() -> None:
     assert known((await machine.sample()).cgroup).path == "/other"
     transport.files["/proc/self/mountinfo"] = "30 22 0:26 / /mnt rw - cgroup2 cgroup2 rw\n"
     transport.files["/mnt/other/cpu.max"] = "10000 100000\n"
-    for _ in range(SLOW_EVERY + 1):
+    for _ in range(2 * SLOW_EVERY + 2):
         await machine.sample()
     group = known((await machine.sample()).cgroup)
     assert (group.path, group.cpu_quota_us) == ("/other", 10000)

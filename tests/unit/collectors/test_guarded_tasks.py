@@ -98,6 +98,23 @@ async def test_a_search_that_fails_says_so_until_one_succeeds() -> None:
     await search.close()
 
 
+@instantly
+async def test_a_search_that_finds_all_again_and_again_becomes_rare() -> None:
+    servers, looks = (1,), list[int]()
+
+    async def look(_: tuple[int, ...]) -> None:
+        looks.append(second)
+
+    search = Search("processes", lambda: servers, look, 30.0, 1.0, 100.0)
+    for second in range(600):
+        if second == 500:
+            servers = (2,)
+        search.go_on(found=second > 2)
+        await asyncio.sleep(1.0)
+    await search.close()
+    assert looks == [0, 1, 2, 32, 92, 192, 292, 392, 492, 500, 530, 590]
+
+
 def test_every_task_of_a_host_is_guarded() -> None:
     """A task that no one waits for keeps its error to itself."""
     calls = [
