@@ -61,7 +61,7 @@ CASES = [
     Case(
         name="45 of 100 are reset, with any load", expected="errors", build=resetting, concurrency=4, gain=None,
         proven=lambda proof: proof.peak - proof.before > 100, evidence="load.receive_pct",
-        advice="The load is not the cause", options=("-r", "--steps", "2,4", "--step-time", "4"),
+        advice="The load is not the cause", options=("-r", "--steps", "2,4", "--step-time", "12"),
     ),
 ]  # fmt: skip
 
