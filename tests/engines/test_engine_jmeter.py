@@ -188,7 +188,7 @@ def test_broken_plans(apache: ApacheFactory, mark: str, tmp_path: Path) -> None:
     lost = tmp_path / "lost.jmx"
     lost.write_text(plan.read_text().replace("HTTPSamplerProxy", "NoSuchSampler"))
     for words, code, expected in (
-        (("--plan", str(tmp_path / "none.jmx")), 2, "No such file"),
+        (("--plan", str(tmp_path / "none.jmx")), 4, "No such file"),
         (("--plan", str(tmp_path / "wrong.jmx")), 2, "is not XML: unclosed token"),
         (("--plan", str(tmp_path / "other.jmx")), 2, "is not a JMeter plan"),
         (("--plan", str(plan), "-c", "2"), 2, "does not read the property `threads`"),

@@ -159,7 +159,7 @@ def test_a_load_that_cannot_start_says_why(apache: ApacheFactory, mark: str, tmp
     (tmp_path / "plan.txt").write_text("")
     for words, code, expected in (
         (("-n", "5"), 2, "-n does not work with --engine locust"),
-        (("--plan", str(tmp_path / "none.py")), 2, "No such file"),
+        (("--plan", str(tmp_path / "none.py")), 4, "No such file"),
         (("--plan", str(tmp_path / "wrong.py")), 2, "line 1 is not Python"),
         (("--plan", str(tmp_path / "plan.txt")), 2, "FILE.py"),
         (("--generator", "nowhere"), 2, "NAME=ssh://"),
