@@ -73,8 +73,8 @@ class Search:
         now, servers = asyncio.get_running_loop().time(), self._running()
         if servers != self._servers or not found:
             self._wait_s = self._soon_s
-        elif self._wait_s < self._again_s:
-            self._wait_s = self._again_s
+        else:
+            self._wait_s = max(self._wait_s, self._again_s)
         if servers != self._servers or now - self._started >= self._wait_s:
             if found and self._wait_s < self._most_s:
                 self._wait_s = min(2 * self._wait_s, self._most_s)

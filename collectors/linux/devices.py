@@ -153,7 +153,7 @@ def parse_speed(speed: str, uevent: str = "", *, virtual: bool = False) -> int |
 
 
 def with_speed(networks: Iterable[Network], link_mbit: float) -> tuple[Network, ...]:
-    """The same with this speed for all but loopback and those in another network namespace (``eth0@nginx``), whatever
+    """The same with this speed for all but loopback and those in another network namespace (``eth0@web``), whatever
     limits what they send and receive."""
     return tuple(
         network

@@ -62,7 +62,7 @@ class OtherNetworks:
             shaping.learn(reading)
 
     def limited(self, reading: Reading) -> tuple[Network, ...]:
-        """The interfaces with a limit, as ``eth0@nginx``; of several servers of one name, the others with a pid. How
+        """The interfaces with a limit, as ``eth0@web``; of several servers of one name, the others with a pid. How
         many connections there are in a namespace is not known."""
         found: list[Network] = []
         for pid, name, shaping in self._found.values():
