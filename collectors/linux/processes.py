@@ -4,7 +4,8 @@ Source: Linux, Documentation/filesystems/proc.rst, table 1-4. A name can contain
 fields begin after the last ``)``. Servers and loadtop's own processes are read every time, others every time while they
 use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. For
 proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
-server): a sample reads :data:`PSS_FIRST` processes that were never read and :data:`PSS_AGAIN` with the oldest values.
+server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also reads
+that with the oldest value.
 
 What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
 hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
@@ -29,8 +30,8 @@ BUSIEST = 5
 MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
 MOST_ANCESTORS = 64
 PSS_FIRST = 8
-PSS_AGAIN = 1
-PSS_EVERY = 15
+PSS_EVERY = 15  # samples after which that of a process is out of date
+PSS_AGAIN_EVERY = 3  # samples, in one of which one that is out of date is read
 MOST_TASKS = 600
 MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
 
@@ -147,10 +148,11 @@ class ProcessTable:
         members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
         first = [known for known in members if not known.pss_asked][:PSS_FIRST]
         due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
-        again = sorted(due, key=lambda known: (known.pss_asked, known.stat.pid))[:PSS_AGAIN]
-        for known in (*first, *again):
+        if due and self._turn % PSS_AGAIN_EVERY == 0:
+            first.append(min(due, key=lambda known: (known.pss_asked, known.stat.pid)))
+        for known in first:
             known.pss_asked = self._turn
-        return tuple(known.stat.pid for known in (*first, *again))
+        return tuple(known.stat.pid for known in first)
 
     def want_waits(self) -> Mapping[int, int]:
         """Processes whose waits for a processor are to be read next, with the number of their threads."""

@@ -36,8 +36,9 @@ OPEN = "@open"
 OPEN_BYTES = 1 << 18  # about 1700 rows: of more connections these are a sample, as the kernel lists them by hash
 OPEN_TABLES = tuple(Wanted(OPEN + each.path, OPEN_BYTES) for each in TABLES)
 """The same tables without sockets in TIME_WAIT, which no process holds and of which there may be tens of thousands."""
-LISTENING_TABLES = tuple(Wanted(OPEN + each.path, 1 << 16) for each in TABLES)
-"""The beginnings of those: about 430 sockets that listen."""
+LISTENING = "@listening"
+LISTENING_TABLES = tuple(Wanted(LISTENING + each.path, 1 << 16) for each in TABLES)
+"""The beginnings of those: about 430 sockets that listen. Others may follow."""
 TIME_WAIT = "06"
 HOLDERS = "@holders"
 HELD = "@held"

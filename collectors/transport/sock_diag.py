@@ -89,18 +89,21 @@ def listeners(ports: Collection[int] = ()) -> str:
     return "".join(map(_row_of_ss, {each.inode: each for each in tested + others}.values()))
 
 
-def open_sockets(table: str, limit: int, ports: Collection[int] = ()) -> str:
+def open_sockets(table: str, limit: int, ports: Collection[int] = (), *, listening: bool = False) -> str:
     """/proc/net/tcp or tcp6 without sockets in TIME_WAIT: the columns up to the inode, those that listen first; at most
     ``limit`` characters. Those at these ``ports`` are always among them: the sockets that listen there, and some of the
-    connections. Raises ``OSError`` as :func:`listeners` does."""
+    connections. ``listening``: only those that listen. Raises ``OSError`` as :func:`listeners` does."""
     family = _FAMILIES[table]
     tested = list(_at_ports(family, _LISTEN, ports))
-    connected = list(_at_ports(family, _ESTABLISHED, ports))
     known = {each.inode for each in tested}
-    listening = islice((each for each in _dump(family, _LISTEN) if each.inode not in known), MOST_DEVICES)
+    others = islice((each for each in _dump(family, _LISTEN) if each.inode not in known), MOST_DEVICES)
+    found: Iterator[_Socket] = chain(tested, others)
+    if not listening:
+        connected = list(_at_ports(family, _ESTABLISHED, ports))
+        found = chain(found, connected, _dump(family, _OPEN & ~_LISTEN))
     text = _HEAD
-    for number, found in enumerate(chain(tested, listening, connected, _dump(family, _OPEN & ~_LISTEN))):
-        text += _row_of_proc(number, found)
+    for number, each in enumerate(found):
+        text += _row_of_proc(number, each)
         if len(text) > limit:
             break
     return text[:limit]

@@ -93,11 +93,18 @@ async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
     assert servers is not None
 
 
-@pytest.mark.parametrize("name", ["sh", "awk"])
-async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFactory, name: str) -> None:
-    """Seconds in which the far shell, or the awk that it feeds, stands still: nothing is shown as measured meanwhile,
-    and afterwards it continues by itself, over the same connection."""
-    server = sshd()
+def reading_with(sshd: SshdFactory, directory: Path, program: str) -> Sshd:
+    """A host whose samples awk reads, if that is the ``program``: a perl there does not work."""
+    if program == "awk":
+        (directory / "perl").symlink_to("/bin/false")
+    return sshd(extra=f'ForceCommand PATH={directory}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
+
+
+@pytest.mark.parametrize("name", ["sh", "perl", "awk"])
+async def test_a_frozen_machine_delays_its_samples_and_bends_none(sshd: SshdFactory, tmp_path: Path, name: str) -> None:
+    """Seconds in which the far shell, or what it feeds, stands still: nothing is shown as measured meanwhile, and
+    afterwards it continues by itself, over the same connection."""
+    server = reading_with(sshd, tmp_path, name)
     async with watched(server) as host:
         stopped = [pid for pid, comm in await asyncio.to_thread(below, server.pid) if comm == name]
         assert stopped
@@ -134,11 +141,11 @@ async def watched(server: Sshd) -> AsyncGenerator[HostCollector]:
 
 
 @pytest.mark.parametrize("name", ["perl", "awk", "loop"])
-async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, name: str) -> None:
+async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, tmp_path: Path, name: str) -> None:
     """Also where it had taken an order that it did not pass on: it is frozen before, until one waits for its answer."""
-    server = sshd()
+    server = reading_with(sshd, tmp_path, name)
     async with watched(server) as host:
-        # Of three shells the first one waits, the second is the loop, and the third waits for the awk.
+        # Of three shells the first one waits, the second is the loop, and the third waits for the perl or awk.
         wanted = "sh" if name == "loop" else name
         victim = [pid for pid, comm in below(server.pid) if comm == wanted][1 if name == "loop" else 0]
         os.kill(victim, signal.SIGSTOP)

@@ -164,7 +164,7 @@ def test_the_guard_is_replaced_where_it_is_killed(
     assert wait_until(lambda: not Path(f"/proc/{second}").exists())
 
 
-@pytest.mark.parametrize("whom", ["loadtop", "ssh", "waiting shell", "loop", "perl", "shell of awk", "awk"])
+@pytest.mark.parametrize("whom", ["loadtop", "ssh", "waiting shell", "loop", "perl", "shell of perl"])
 def test_nothing_is_left_after_any_of_our_processes_is_killed(
     marked: Callable[..., Marked], watch: Callable[..., "subprocess.Popen[str]"], whom: str
 ) -> None:
@@ -178,9 +178,8 @@ def test_nothing_is_left_after_any_of_our_processes_is_killed(
         "ssh": [pid for pid, command in children(program.pid).items() if "/ssh " in command],
         "waiting shell": shells[:1],
         "loop": shells[1:2],
-        "shell of awk": shells[2:3],
+        "shell of perl": shells[2:3],
         "perl": [pid for pid, command in there if command.startswith("perl")],
-        "awk": [pid for pid, command in there if command.startswith("awk")],
     }[whom]
     assert victims
     for pid in victims:
@@ -189,7 +188,7 @@ def test_nothing_is_left_after_any_of_our_processes_is_killed(
         far.gone(20.0)
         return
     old = {pid for pid, _ in there}
-    if whom != "shell of awk":  # the awk continues answering without it, until the connection ends
+    if whom != "shell of perl":  # perl continues answering without it, until the connection ends
         assert wait_until(lambda: not old & far.processes().keys())
     program.send_signal(signal.SIGTERM)
     program.communicate(timeout=20)

@@ -104,7 +104,7 @@ async def test_a_machine_behind_another_one(way: Way, monkeypatch: pytest.Monkey
 def test_nothing_is_left_after_kill(way: Way, whom: str) -> None:
     words = ("watch", "--headless", "--no-record", "--host", "w=ssh://web1")
     with started(*words, env=put_ssh(way.directory, way.config)) as program:
-        assert wait_until(lambda: any("awk" in line for line in way.sessions()["web1"]))
+        assert wait_until(lambda: any("perl" in line for line in way.sessions()["web1"]))
         before = way.through()
         assert len(before) == 1
         if whom == "loadtop":

@@ -19,7 +19,7 @@ from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
-from collectors.linux.sockets import HELD, HOLDERS, LISTENER_BYTES, LISTENERS, OPEN, TABLES, TIME_WAIT
+from collectors.linux.sockets import HELD, HOLDERS, LISTENER_BYTES, LISTENERS, LISTENING, OPEN, TABLES, TIME_WAIT
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
@@ -49,6 +49,7 @@ _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]{1,4096}) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d{1,9}/)[^\n':]{0,999})'?(?: for reading)?: ([^\n]{1,99})(?:\n|\Z)"
 )
+_OF_PERL = re.compile(r"[efgklmoptuwzsU] |d /(?:proc|sys)/")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _PAGE_BYTES = range(1024, (1 << 20) + 1)
 _USUAL_PAGE = 4096
@@ -59,16 +60,23 @@ _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
 
 def remote_script(key: str, silence_s: int = LOOP_SILENCE_S) -> str:
-    """The loop as it is sent: without comments, with the word that orders to its awk begin with, and with the time
-    without orders after which it ends."""
-    read = bare(_HERE / "read.awk").replace("@IDLE_EVERY@", str(IDLE_EVERY))
-    script = bare(_HERE / "loop.sh").replace("@READ@", read).replace("@QUEUES@", bare(_HERE / "queues.pl"))
-    script = script.replace("@CLOCKS@", bare(_HERE / "clocks.awk"))
+    """The loop as it is sent: without comments, with the word that orders to the program that reads begin with, and
+    with the time without orders after which it ends."""
+    awk, perl = reading_programs(silence_s)
+    script = bare(_HERE / "loop.sh").replace("@AWK@", awk).replace("@PERL@", perl)
+    script = script.replace("@CLOCKS@", bare(_HERE / "clocks.awk")).replace("@TIME_WAIT@", TIME_WAIT)
     script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
-    script = script.replace("@TIME_WAIT@", TIME_WAIT)
-    script = script.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
+    script = script.replace("@DEVICES@", str(MOST_DEVICES))
     script = script.replace("@PROFILE@", shlex.quote(profiler())).replace("@PROFILE_S@", str(LIMIT_S))
     return script.replace("@KEY@", key)
+
+
+def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
+    """What reads files and processes there: a program of awk, and one of perl, which asks for sockets too."""
+    awk, perl = bare(_HERE / "read.awk"), bare(_HERE / "queues.pl") + bare(_HERE / "read.pl")
+    perl = perl.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
+    perl = perl.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
+    return awk.replace("@IDLE_EVERY@", str(IDLE_EVERY)), perl.replace("@IDLE_EVERY@", str(IDLE_EVERY))
 
 
 def bootstrap(script: str) -> str:
@@ -146,7 +154,7 @@ class _Sorted:
             for wanted, what, words in made
             if what in _LISTS and words
         }
-        self.opened = {wanted: f"/{words}" for wanted, what, words in made if what == OPEN}
+        self.opened = {wanted: f"/{words}" for wanted, what, words in made if what in (OPEN, LISTENING)}
         self.disciplines = [(wanted.path, words) for wanted, what, words in made if what == QDISCS]
         self.clocks, self.streams = (any(what == each for _, what, _ in made) for each in (CLOCKS, STREAMS.path))
 
@@ -202,12 +210,13 @@ class Orders:
         if sockets and queues:
             lines += [f"m {mark}q", f"q {ports}"] if queues == "ss" else [f"p {ports} {mark}q"]
         lines.append(f"m {mark}.")
-        return "".join(f"{line}\n" for line in lines)
+        return _lines(lines) if queues == "perl" else "".join(f"{line}\n" for line in lines)
 
     def _open_sockets(self, mark: str, queues: str, ports: str) -> Iterable[str]:
         for wanted, table in self._sorted.opened.items():
             if queues == "perl":
-                yield f"e {_FAMILIES[table]} {wanted.limit} {ports} {mark}d {wanted.path}"
+                only = "=" if wanted.made_of[0] == LISTENING else ""
+                yield f"e {_FAMILIES[table]} {wanted.limit} {only}{ports} {mark}d {wanted.path}"
             else:
                 yield from (f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}")
         if self._sorted.streams and queues == "perl":
@@ -240,6 +249,16 @@ class Orders:
             self._files = steady
             yield f"f {UPTIME} {' '.join(self._files)}"
         self._before = files
+
+
+def _lines(orders: Iterable[str]) -> str:
+    """The orders, those that perl takes together on one line with tabs between them: the shell reads a line byte by
+    byte, and each line wakes perl."""
+    text, of_perl = "", False
+    for order in "\n".join(orders).split("\n"):
+        before, of_perl = of_perl, _OF_PERL.match(order) is not None
+        text += ("\t" if before and of_perl else "\n" if text else "") + order
+    return f"{text}\n"
 
 
 def second_look(paths: Iterable[str], mark: str) -> str:

@@ -1,14 +1,15 @@
 # Runs on the machine that is watched, for as long as the connection lives, in any POSIX shell. It arrives over standard
-# input, is kept in no file, and ends when its input does. Every line that it reads is one order. An awk beside it
-# (`read.awk`) reads all that a sample needs: it starts no process for it, which would cost more than everything
-# that is measured. The shell itself lists the processes, and does what is asked for rarely: what it prints then goes
-# through the same awk, which passes on every line that does not begin with the secret word. Paths are split into words
-# and never evaluated. Where there is a perl, it stands between the two and asks the kernel for sockets
-# (`queues.pl`). No secret is an argument of a process, which everybody there could read.
+# input, is kept in no file, and ends when its input does. Every line that it reads is one order. A perl beside it
+# (`read.pl`), or else an awk (`read.awk`), reads all that a sample needs: it starts no process for it, which would cost
+# more than everything that is measured. The perl also asks the kernel for sockets (`queues.pl`), and takes several orders
+# on one line, with tabs between them; for awk, the shell lists the processes. The shell itself does what is asked for
+# rarely: what it prints then goes through the same program, which passes on every line that does not begin with the
+# secret word. Paths are split into words and never evaluated. No secret is an argument of a process, which everybody
+# there could read.
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export PATH LC_ALL
-unset IFS
+unset IFS PERL5OPT PERLIO PERL_UNICODE
 key=@KEY@
 cd /proc || exit 1
 set -f
@@ -40,6 +41,11 @@ else
         return "$limit"
     }
 fi
+# What a command prints and complains of; no awk but gawk can pass a zero byte on.
+shown() {
+    if [ "$perl" ]; then within "$@" 2>&1; else within "$@" 2>&1 | tr "\\000" "\\001"; fi
+    echo
+}
 # The beginning of files that anyone may have put there, in the form of head. A pipe or a device is not opened, and what
 # says that it is empty is not read: some of the files of the kernel say so and wait.
 regular='
@@ -69,11 +75,15 @@ held='
 # knows the option; a perl in its place stops then.
 patience='-t @SILENCE@'
 (echo | read -r $patience now) 2>/dev/null || patience=
+tab=$(printf "\t")
 last=
 waits=
 tasks=
 loop() {
 while read -r $patience order rest; do
+    case $perl$order$rest in
+    perl[stlo]*|perld/proc/*|perld/sys/*|*"$tab"*) printf "%s %s %s\n" "$key" "$order" "$rest"; continue ;;
+    esac
     case $order in
     # a sample of what awk was told of: a mark, and files wanted this time only
     s)
@@ -98,10 +108,10 @@ while read -r $patience order rest; do
     t) tasks= waits=; case $rest in *"*"*) waits=$rest ;; *) printf "%s t %s\n" "$key" "$rest" ;; esac ;;
     # who we are: this shell, bytes of a page, who can tell of accept queues
     i) printf "%s %s %s\n" "$$" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
-    # the first bytes of the files of the kernel, and of others (no awk but gawk can pass a zero byte on); the links of a
-    # directory; listening sockets, those at some ports in any case
-    h) within 2 head -c $rest 2>&1 | tr "\\000" "\\001"; echo ;;
-    c) within 2 sh -c "$regular" sh $rest 2>&1 | tr "\\000" "\\001"; echo ;;
+    # the first bytes of the files of the kernel, and of others; the links of a directory; listening sockets, those at
+    # some ports in any case
+    h) shown 2 head -c $rest ;;
+    c) shown 2 sh -c "$regular" sh $rest ;;
     d) within 1 ls -ln "$rest" 2>&1 | head -c @LIMIT@; echo ;;
     q) within 2 ss -ltnH 2>&1 | awk -v "ports=,$rest," '{ n = split($4, at, ":") } NR <= @DEVICES@ || index(ports, "," at[n] ",")' ;;
     # clocks of TCP connections, where no perl can ask the kernel for them
@@ -154,11 +164,11 @@ feed() {
 }
 read_all() {
     read -r feeder
-    awk $now '@READ@'
+    if [ "$perl" ]; then perl -e '@PERL@'; else awk $now '@AWK@'; fi
     echo "the reading process ended" >&2
     read -r rest 2>/dev/null <"$feeder/stat"
     set -- $rest
     if [ "$4" = $$ ]; then kill "$feeder"; fi
     exit 1
 }
-if [ "$perl" ]; then feed | perl -e '@QUEUES@' | read_all; else feed | read_all; fi
+feed | read_all

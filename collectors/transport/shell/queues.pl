@@ -1,9 +1,10 @@
-# Passes every line on, of which the second is the secret word, and asks the kernel itself for sockets. The layouts are
-# those of sock_diag.py and unix_diag.py. It answers four orders:
+# Asks the kernel itself for sockets: the layouts are those of sock_diag.py and unix_diag.py. Of the orders of
+# read.pl, these are for them:
 #   p PORTS MARK: the accept queues of listening sockets, as ss prints them, those at some ports first, and no more than
 #   @DEVICES@ of each family: anyone can open 100,000. To run ss for every sample would cost as much there as all the rest.
 #   e FAMILY LIMIT PORTS MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may
-#   have tens of thousands; at most so many characters, and some at these ports in any case.
+#   have tens of thousands; at most so many characters, and some at these ports in any case. With a = before
+#   the ports, only those that listen.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them. From the first such order on, the
 #   connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us for each connection that was
@@ -11,32 +12,38 @@
 #   of connections cost more. Of those accepted here only the place is told: ports that tell no new one are left out of
 #   seven readings of eight.
 # After the mark comes the answer. This text must hold no apostrophe.
-$| = 1;
-print scalar <STDIN>;
-print my $key = <STDIN>;
-chomp $key;
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
 my ($segments, %told, %since, $followed, %quiet, $refused) = {};
 # The sums by place and user: connections, open questions, their age, segments, and the newest reading that has one. The
 # same by what the kernel tells, and where struct tcp_info is in that.
 my (%sums, %known);
 my ($info, $head, $fields) = (0, "", "");
-while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
-    if ($line =~ /^\Q$key\E p (\S+) (.*\n)/) {
-        my ($ports, $rows, %told) = ($1, "\n#$2");
+my %orders = (
+    p => sub {
+        my ($ports, $mark) = split / /, $_[0], 2;
+        my ($rows, %told);
         my $tell = sub {
             my ($port, $queue, $limit, $inode) = unpack("x20nx50LLx4L", $_[0]);
             $rows .= "LISTEN $queue $limit *:$port *:*\n" unless $told{$inode}++;
         };
-        for my $family (2, 10) { at_ports($family, 1024, $ports, $tell) }
-        for my $family (2, 10) {
-            my $left = @DEVICES@;
-            $rows .= ask(tcp($family, 1024), sub { $tell->($_[0]); --$left });
-        }
-        $line = $rows;
-    } elsif ($line =~ /^\Q$key\E e (2|10) (\d+) (\S+) (.*\n)/) {
-        my ($family, $limit, $ports, $number, $words, %told) = ($1, $2, $3, 0, $1 == 2 ? 1 : 4);
-        my $mark = "\n#$4";
+        my $list = sub {
+            my ($some_first, $too_many) = @_;
+            ($rows, %told) = ("");
+            for my $family (2, 10) { at_ports($family, 1024, $ports, $tell) if $some_first }
+            for my $family (2, 10) {
+                my $left = @DEVICES@;
+                $rows .= ask(tcp($family, 1024), sub { $tell->($_[0]); --$left });
+                $too_many = 1 unless $left;
+            }
+            $too_many;
+        };
+        $list->(1) if $list->(0);
+        print "\n#$mark\n$rows";
+    },
+    e => sub {
+        my ($family, $limit, $ports, $mark) = split / /, $_[0], 4;
+        my $listening = $ports =~ s/^=//;
+        my ($number, $words, %told) = (0, $family == 2 ? 1 : 4);
         my $rows = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n";
         my $tell = sub {
             my ($state, $local, $remote, $here, $there, $received, $sent, $user, $inode) =
@@ -49,33 +56,31 @@ while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)
         my $left = @DEVICES@;
         at_ports($family, 1024, $ports, $tell);
         my $wrong = ask(tcp($family, 1024), sub { $tell->($_[0]) && --$left });
-        at_ports($family, 2, $ports, $tell);
-        $wrong .= ask(tcp($family, 4095 & ~64 & ~1024), $tell) unless $wrong;
-        $line = $mark . substr($rows . $wrong, 0, $limit);
-    } elsif ($line =~ /^\Q$key\E u (\d+) (.*\n)/) {
-        my ($limit, $mark, $rows) = ($1, "\n#$2", "");
+        at_ports($family, 2, $ports, $tell) unless $listening;
+        $wrong .= ask(tcp($family, 4095 & ~64 & ~1024), $tell) unless $listening || $wrong;
+        print "\n#$mark\n", substr($rows . $wrong, 0, $limit);
+    },
+    u => sub {
+        my ($limit, $mark) = split / /, $_[0], 2;
+        my $rows = "";
         my ($name, $peer, $user, $listens) = streams(1026);
         $rows .= "LISTEN $_ $name->{$_}\n" for grep { defined $name->{$_} } keys %$listens;
         for (keys %$peer) {
             my $path = $name->{$peer->{$_}};
             $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name->{$_};
         }
-        $line = $mark . substr($rows, 0, $limit);
-    } elsif ($line =~ /^\Q$key\E k (.*\n)/) {
-        $line = "\n#$1";
+        print "\n#$mark\n", substr($rows, 0, $limit);
+    },
+    k => sub {
         unless ($readings) {
             $precise = eval { require Time::HiRes; 1 };
             $SIG{ALRM} = sub { exit if time - $heard > @SILENCE@; clocks() };
             clocks();
         }
-        $line .= "readings $readings\n" . join "", keys %accepted;
-        for (keys %sums) {
-            my $mark = m{^/} ? "|" : ">";
-            $line .= "$mark $_ $sums{$_}[0] $sums{$_}[1] $sums{$_}[2] $sums{$_}[3]\n";
-        }
-    }
-    print $line;
-}
+        print "\n#$_[0]\nreadings $readings\n", keys %accepted;
+        print m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 3]\n" for keys %sums;
+    },
+);
 # The question for the TCP sockets of a family in some of the states.
 sub tcp { pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, shift, 6, shift) }
 # Gives a function some sockets in some states at each of these ports: the condition is that of sock_diag.py.
@@ -241,6 +246,5 @@ sub place {
 }
 # An address as /proc prints it.
 sub words {
-    my ($address, $words) = (shift, shift);
-    join("", map { sprintf "%08X", $_ } unpack("L$words", $address));
+    uc unpack "H*", pack "N*", unpack "L$_[1]", $_[0];
 }

@@ -169,7 +169,7 @@ async def test_which_process_listens_where(transport: Any) -> None:
         sockets.held_by((7, 8, 9)).path: "".join(
             f"{pid} socket:[{inode}]\n" for pid, inode in ((7, found["127.0.0.1", 8080]), (7, found["::", 80]), (9, 5))
         ),
-        **{f"@open{table.path}": transport.files[table.path] for table in sockets.TABLES},
+        **{f"@listening{table.path}": transport.files[table.path] for table in sockets.TABLES},
     }
     assert await machine.listening(()) == {}
     assert transport.requests == []

@@ -110,7 +110,7 @@ async def test_the_sockets_of_many_servers_are_read_once() -> None:
     """The kernel goes through all its sockets for that, and anybody can start sixty processes with a server's name."""
     transport = machine_of_texts("6.18")
     transport.files[sockets.held_by(range(10, 70)).path] = "10 socket:[1996868]\n"
-    transport.files["@open/proc/net/tcp"] = transport.files["/proc/net/tcp"]
+    transport.files["@listening/proc/net/tcp"] = transport.files["/proc/net/tcp"]
     found = await LinuxMachine(transport, KINDS).listening(range(10, 70))
     assert found == {10: (Endpoint("127.0.0.1", 34973),)}
     asked = [wanted.path for request in transport.requests for wanted in request.files]

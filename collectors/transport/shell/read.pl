@@ -1,0 +1,171 @@
+# Where there is a perl, it does what read.awk does elsewhere, and costs less: files that every sample reads stay open, and
+# of a process that has not run since only one small file is read. It also reads links, for which a shell has to start
+# processes. A line that begins with the secret word holds orders, with tabs between them; all others are passed on. All
+# is sent at the last mark of a frame. The orders for sockets are in queues.pl, which stands before this text. This text
+# must hold no apostrophe.
+chomp(my $key = <STDIN>);
+# What every sample reads; of which files only some lines are wanted; processes that are read in turns; those of which is
+# wanted how long their threads waited for a processor, and whether there are several; what was told of each file.
+my (@files, %lines, %asleep, %waits, %before);
+# The processes; what stat and schedstat of each said; files that stay open; the part of a frame that is being made.
+my ($all, $told_all, %said, %open, $mark, $part) = ("", "");
+my ($turn, $listed, $listing, $ended, @now) = (0, "");
+%orders = (
+    %orders,
+    # a mark: a line of its own, with a word that cannot be in any file
+    m => sub { print "\n#$_[0]\n"; if ($_[0] =~ /[.]$/) { $| = 1; $| = 0 } },
+    # a mark, and what head would print of the uptime alone
+    U => sub { print "\n#$_[0]\n==> /proc/uptime <==\n", text_of("/proc/uptime"), "\n" },
+    # forget what was told before: it was not heard
+    n => sub { %before = %said = (); $told_all = "" },
+    f => sub { @files = split / /, $_[0]; delete @open{grep m{^/}, keys %open} },
+    g => sub { my ($name, $wanted) = split / /, $_[0], 2; $lines{$name} = qr/^(?=$wanted).*\n/m },
+    z => sub { $asleep{$_} = 1 for split / /, $_[0] },
+    w => sub { delete @asleep{split / /, $_[0]} },
+    t => sub {
+        delete @before{map "$_/schedstat", keys %waits};
+        $#{$said{$_}} = 0 for grep $said{$_}, keys %waits;
+        %waits = map { m{^(\d+)/task/(.*)} ? ($1, $2 eq $1 ? 1 : 2) : () } split / /, $_[0];
+    },
+    s => \&sample,
+    # a directory of links, the sockets that some processes hold, and which processes hold some sockets
+    d => sub { print substr(links($_[0]), 0, @LIMIT@), "\n" },
+    l => sub { held($_) for split / /, $_[0] },
+    o => sub {
+        my %wanted = map { ("socket:[$_]", 1) } split / /, $_[0];
+        my ($user, $system) = times;
+        for my $pid (processes()) {
+            held($pid, \%wanted);
+            my ($more, $beside) = times;
+            last if $more + $beside > $user + $system + 1;
+        }
+    },
+);
+sub sample {
+    my @more;
+    ($mark, @more) = split / /, $_[0];
+    ($part, my $same, my $threads) = ("\n#$mark\n", "", 0);
+    ++$turn;
+    add($_, text_of($_, 1)) for @files;
+    for (@more) { add($_, text_of($_)); delete $before{$_} }
+    list_processes();
+    $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
+    for (@now) {
+        my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
+        # One thread that has not run since has the same stat, but for memory that was taken from it.
+        if ($said && $said->[2]) {
+            sysseek $said->[2], 0, 0;
+            sysread $said->[2], $waited, 99;
+            if (!$in_turn && defined $waited && $waited eq $said->[1]) { $same .= " $_"; next }
+        }
+        next if $asleep{$_} && !$in_turn;
+        $same .= " $_" unless process($_, $waited, \$threads);
+    }
+    print $part, "\n#$mark=\n$same\n";
+}
+# All processes: another list only where there may be new ones, by what the kernel counts, or one has ended.
+sub list_processes {
+    my ($started) = text_of("stat", 1) =~ /^processes (.*)/m;
+    return if @now && !$ended && $started && $started eq $listed && $turn % 8;
+    ($listed, $ended) = ($started || "", 0);
+    @now = processes();
+    forget() if "@now" ne $all;
+}
+sub processes {
+    $listing ? rewinddir $listing : opendir($listing, ".") || return;
+    grep !/\D/, readdir $listing;
+}
+sub forget {
+    $all = "@now";
+    my %now = map { $_ => 1 } @now;
+    for (map { ("$_/stat", "$_/schedstat") } grep !$now{$_}, keys %said) { delete $before{$_}; delete $open{$_} }
+    for my $known (\%said, \%asleep) { delete @$known{grep !$now{$_}, keys %$known} }
+}
+# The text of a file of the kernel. One that stays open is read again from its beginning; the file of a process comes as
+# one piece.
+sub text_of {
+    my ($name, $stays, $text) = (@_, "");
+    my $file = $open{$name};
+    return $text if $file && sysseek($file, 0, 0) && whole($file, $name, \$text);
+    delete $open{$name};
+    open($file, "<", $name) || return "";
+    whole($file, $name, \$text);
+    $open{$name} = $file if $stays && keys %open < 500 && $name =~ m{^(?:\d|stat$|/proc/|/sys/)};
+    $text;
+}
+sub whole {
+    my ($file, $name, $text) = @_;
+    my $one = $name =~ /^\d/;
+    $$text = "";
+    while (sysread $file, $$text, 65536, length $$text) { last if $one || length $$text > @LIMIT@ }
+    if (my $line = $lines{$name}) {
+        my $all = $$text;
+        $$text = "";
+        $$text .= $& while $all =~ /$line/g;
+    }
+    length $$text;
+}
+# Whether there was anything new to tell of a process. Of one thread, schedstat stays open, if the kernel counts there.
+sub process {
+    my ($pid, $waited, $threads) = @_;
+    my ($wanted, $said) = ($waits{$pid}, $said{$pid} ||= [""]);
+    if ($wanted && $wanted == 1) {
+        $waited = text_of("$pid/schedstat", 1) unless $waited;
+        add("$pid/schedstat", "$pid $waited") if $waited ne "";
+        @$said[1, 2] = ($waited, $waited =~ /[1-9]/ ? $open{"$pid/schedstat"} : undef);
+    }
+    my $stat = text_of("$pid/stat", $wanted);
+    if ($stat eq "") { $ended = 1; return add("$pid/stat", "") }
+    return 0 if $stat eq $said->[0];
+    $said->[0] = $stat;
+    # 0 for what nobody needs: most of it changes all the time, and would have to be sent
+    if ($stat =~ /^(.*\) \S+ \S+)(?: \S+){9}((?: \S+){4}) \S+ \S+( \S+) \S+( \S+) \S+( \S+) /s) {
+        $stat = "$1 0 0 0 0 0 0 0 0 0$2 0 0$3 0$4 0$5 0\n";
+    }
+    my $new = add("$pid/stat", $stat);
+    add("$pid/schedstat", waited($pid, $threads)) if $wanted && $wanted == 2;
+    $new;
+}
+sub waited {
+    my ($pid, $threads, $text) = (@_, "");
+    opendir(my $tasks, "$pid/task") || return "";
+    for (grep !/\D/, readdir $tasks) {
+        return "" if ++$$threads > 2000;
+        my $waited = text_of("$pid/task/$_/schedstat");
+        $text .= "$_ $waited" if $waited ne "";
+    }
+    $text;
+}
+# Adds what has changed to the frame. Whether it has.
+sub add {
+    my ($name, $text) = @_;
+    if ($text eq "") { delete $before{$name}; $part .= "\n#${mark}! $name" }
+    elsif (defined $before{$name} && $before{$name} eq $text) { return 0 }
+    else { $before{$name} = $text; $part .= "\n#${mark}f $name\n$text" }
+    1;
+}
+# As ls -l prints them.
+sub links {
+    my $directory = shift;
+    opendir(my $entries, $directory) || return "ls: $directory: $!\n";
+    my $found = "";
+    for (grep !/^[.]/, readdir $entries) {
+        my $target = readlink $directory . $_;
+        $found .= defined $target ? "l 1 0 0 0 - - - $_ -> $target\n" : "d 1 0 0 0 - - - $_\n";
+    }
+    $found;
+}
+# Prints the sockets that a process holds, perhaps only some: a process and a socket a line.
+sub held {
+    my ($pid, $wanted) = @_;
+    opendir(my $entries, "$pid/fd") || return;
+    for (readdir $entries) {
+        my $target = readlink "$pid/fd/$_";
+        print "$pid $target\n" if defined $target && ($wanted ? $wanted->{$target} : $target =~ /^socket:/);
+    }
+}
+while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
+    if ($line !~ s/^\Q$key\E //) { print $line; next }
+    chomp $line;
+    for (split /\t/, $line) { $orders{$1}->($2) if /^(\w) ?(.*)/ && $orders{$1} }
+}

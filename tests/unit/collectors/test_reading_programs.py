@@ -1,0 +1,164 @@
+"""The two programs that read a remote host's files and processes, awk and perl: what they print of the same orders."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collectors.machine import IDLE_EVERY
+from collectors.transport.shell import frames
+from tests.servers.program import find_program
+
+WORD = "word"
+IDLE, ACTIVE, THREADS, STRANGE = 10, 11, 12, 13
+
+
+def stat_of(pid: int, ticks: int, *, name: str = "httpd", state: str = "S") -> str:
+    fields = [state, "1", *["0"] * 9, str(ticks), "0", "0", "0", "20", "0", "1", "0", "500", "9000", "77"]
+    return f"{pid} ({name}) {' '.join(fields)} {' '.join(['5'] * 30)}\n"
+
+
+class Fake:
+    """A directory in the place of /proc, and a program that reads it."""
+
+    def __init__(self, root: Path, program: str) -> None:
+        self.root = root
+        self.is_perl = program == "perl"
+        self._turn = 0
+        awk, perl = frames.reading_programs()
+        found = find_program("perl" if self.is_perl else "mawk", install="apt-get install perl mawk")
+        command = [found, "-e", perl] if self.is_perl else [found, "-W", "interactive", "-v", "lines=1", awk]
+        self._program = subprocess.Popen(
+            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self._send("")
+
+    def _send(self, line: str) -> None:
+        assert self._program.stdin is not None
+        print(f"{WORD} {line}" if line else WORD, file=self._program.stdin, flush=True)
+
+    def process(self, pid: int, stat: str, waits: dict[int, str]) -> None:
+        directory = self.root / str(pid)
+        directory.mkdir(exist_ok=True)
+        (directory / "stat").write_text(stat)
+        (directory / "schedstat").write_text(waits.get(pid, ""))
+        for task, text in waits.items():
+            (directory / "task" / str(task)).mkdir(parents=True, exist_ok=True)
+            (directory / "task" / str(task) / "schedstat").write_text(text)
+
+    def order(self, *lines: str) -> None:
+        for line in lines:
+            self._send(line)
+
+    def sample(self, *more: str) -> dict[str, str]:
+        """Each part of a frame by its mark: ``f NAME``, ``! NAME``, or ``=`` for the processes with nothing new."""
+        self._turn += 1
+        mark = f"mark{self._turn}m"
+        if not self.is_perl:
+            pids = sorted(path.name for path in self.root.iterdir() if path.name.isdecimal())
+            self._send(f"l {' '.join(pids)}")
+        self.order(" ".join(("s", mark, *more)), f"m {mark}.")
+        assert self._program.stdout is not None
+        text = ""
+        while f"\n#{mark}.\n" not in text:
+            line = self._program.stdout.readline()
+            assert line, "it has ended"
+            text += line
+        parts = dict(part.partition("\n")[::2] for part in text.split(f"\n#{mark}")[1:-1])
+        parts["="] = " ".join(sorted(parts["="].split(), key=int))
+        parts.pop("l", None)  # the one prints it where it has changed, the other where it is told
+        return {name: f"{text.strip()}" for name, text in parts.items() if name}
+
+    def close(self) -> None:
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.close()
+        self._program.stdout.close()
+        self._program.wait(10)
+
+
+@pytest.fixture(params=["perl", "awk"])
+def fake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fake]:
+    (tmp_path / "stat").write_text("processes 1\n")
+    found = Fake(tmp_path, request.param)
+    found.process(IDLE, stat_of(IDLE, 1), {IDLE: "100 5 1\n"})
+    found.process(ACTIVE, stat_of(ACTIVE, 1), {ACTIVE: "100 5 1\n"})
+    found.process(THREADS, stat_of(THREADS, 1), {THREADS: "100 5 1\n", 20: "100 7 1\n"})
+    found.process(STRANGE, stat_of(STRANGE, 1, name="a) S (b"), {})
+    tasks = (f"{IDLE}/task/{IDLE}", f"{ACTIVE}/task/{ACTIVE}")
+    threads = (f"{THREADS}/task/[0-9]*",) if found.is_perl else (f"{THREADS}/task/{THREADS}", f"{THREADS}/task/20")
+    found.order(f"t {' '.join((*tasks, *threads))}")
+    yield found
+    found.close()
+
+
+def told(pid: int, ticks: int, *, name: str = "httpd") -> str:
+    """What is left of the stat of a process: the numbers that are read of it."""
+    fields = ["S", "1", *["0"] * 9, str(ticks), "0", "0", "0", "0", "0", "1", "0", "500", "0", "77", "0"]
+    return f"{pid} ({name}) {' '.join(fields)}"
+
+
+def test_at_first_everything_is_told(fake: Fake) -> None:
+    found = fake.sample()
+    assert found["f 10/stat"] == told(IDLE, 1)
+    assert found["f 13/stat"] == told(STRANGE, 1, name="a) S (b")
+    assert found["f 11/schedstat"] == "11 100 5 1"
+    assert sorted(found["f 12/schedstat"].splitlines()) == ["12 100 5 1", "20 100 7 1"]
+    assert found["="] == ""
+
+
+def test_then_only_what_has_changed(fake: Fake) -> None:
+    fake.sample()
+    assert fake.sample() == {"=": "10 11 12 13"}
+    fake.process(ACTIVE, stat_of(ACTIVE, 3), {ACTIVE: "300 5 2\n"})
+    fake.process(THREADS, stat_of(THREADS, 4), {THREADS: "100 5 1\n", 20: "400 9 2\n"})
+    changed = fake.sample()
+    assert changed["f 11/stat"] == told(ACTIVE, 3)
+    assert changed["f 11/schedstat"] == "11 300 5 2"
+    assert sorted(changed["f 12/schedstat"].splitlines()) == ["12 100 5 1", "20 400 9 2"]
+    assert changed["="] == "10 13"
+    assert fake.sample() == {"=": "10 11 12 13"}
+
+
+def test_what_was_not_heard_is_told_again(fake: Fake) -> None:
+    first = fake.sample()
+    fake.order("n")
+    assert fake.sample() == first
+
+
+def test_one_that_has_ended_is_missing_and_then_gone(fake: Fake) -> None:
+    fake.sample()
+    for name in ("stat", "schedstat", "task/11/schedstat"):
+        (fake.root / "11" / name).write_text("")  # as good as an error, which a program gets who has it open
+    assert "! 11/stat" in fake.sample()
+
+
+def test_a_new_one_is_told_at_once(fake: Fake) -> None:
+    fake.sample()
+    fake.process(30, stat_of(30, 1), {})
+    (fake.root / "stat").write_text("processes 2\n")
+    assert fake.sample() == {"f 30/stat": told(30, 1), "=": "10 11 12 13"}
+
+
+def test_processes_that_sleep_are_read_in_turns(fake: Fake) -> None:
+    fake.sample()
+    fake.order(f"z {STRANGE}")
+    read = ["13" in fake.sample()["="].split() for _ in range(IDLE_EVERY)]
+    assert read.count(True) == 1
+    fake.order(f"w {STRANGE}")
+    assert "13" in fake.sample()["="].split()
+
+
+def test_files_with_only_the_lines_that_are_wanted(fake: Fake) -> None:
+    file, other = fake.root / "file", fake.root / "other"
+    file.write_text("one 1\ntwo 2\nthree 3\n")
+    other.write_text("other\n")
+    fake.order(f"g {file} ^(one|three)", f"f {file}")
+    first = fake.sample(str(other))
+    assert first[f"f {file}"] == "one 1\nthree 3"
+    assert first[f"f {other}"] == "other"
+    file.write_text("one 1\ntwo 3\nthree 3\n")
+    assert f"f {file}" not in fake.sample()
+    file.unlink()
+    assert f"! {file}" in fake.sample()
