@@ -41,14 +41,15 @@ class Wanted(Struct, frozen=True):
 class Request(Struct, frozen=True):
     """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
     when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading, ``waits`` those whose
-    ``schedstat`` is wanted, with the number of their threads. Of more sockets than are read, those at ``ports`` come
-    first."""
+    ``schedstat`` is wanted, with the number of their threads. ``threads``, as ``PID/task/TID``, are those of which is
+    wanted in which function of the kernel they wait. Of more sockets than are read, those at ``ports`` come first."""
 
     files: tuple[Wanted, ...]
     processes: bool = False
     asleep: frozenset[int] = frozenset()
     pss: tuple[int, ...] = ()
     waits: Mapping[int, int] = field(default_factory=dict[int, int])
+    threads: tuple[str, ...] = ()
     ports: frozenset[int] = frozenset()
 
 
@@ -129,7 +130,8 @@ class Reading(Struct, frozen=True):
     ``processes`` maps a pid to its ``stat`` (a text, or what it tells), ``pss`` to the text of its ``smaps_rollup``;
     ``pids`` are all that exist. ``own`` are processes of loadtop itself: they and their descendants are the
     generator's. ``seconds`` is the time that each file took where the transport can tell. ``waits`` maps a pid to a
-    line for each thread: its number and its ``schedstat``. What did nothing since the last such reading is left out."""
+    line for each thread: its number and its ``schedstat``. What did nothing since the last such reading is left out.
+    ``wchan`` maps a thread to the text of that file."""
 
     at: float
     files: Mapping[str, str | Missing]
@@ -140,6 +142,7 @@ class Reading(Struct, frozen=True):
     own: frozenset[int] = frozenset()
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     waits: Mapping[int, str] = field(default_factory=dict[int, str])
+    wchan: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def text(self, path: str) -> str:
         """The text of a file that is needed; raises :class:`AbsentError` with the reason if there is none."""

@@ -124,7 +124,8 @@ class LinuxMachine:
         files += self._container.files()
         files += [Wanted(path) for path in self._followed]
         table, different = self._table, tuple(dict.fromkeys(files))
-        return Request(different, True, table.asleep(), table.want_pss(), table.want_waits(), self._ports)
+        waits, threads = table.want_waits(), table.want_threads()
+        return Request(different, True, table.asleep(), table.want_pss(), waits, threads, self._ports)
 
     def _parse(self, reading: Reading, began: float) -> HostSample:
         self._learn_slow(reading)
@@ -170,6 +171,7 @@ class LinuxMachine:
             processes=run.collect(
                 "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
             ),
+            sleeping=self._table.sleeping,
             cgroup=groups[0] if groups else None,
             more_cgroups=groups[1:],
             outcomes=tuple(run.found),

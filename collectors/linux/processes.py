@@ -14,8 +14,14 @@ while they ran.
 Waits of servers and loadtop's own processes for a CPU are read for each thread: ``schedstat`` of a process is
 that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
 read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
+
+A page that sleeps (``usleep``, ``time.sleep``) waits for nothing but a timer: its thread is then in the kernel's
+function for that, which ``wchan`` names (Documentation/filesystems/proc.rst) to root and to the same user; others read
+``0``. A sample asks it of :data:`ASKED_THREADS` threads that have run of late, chosen at random: idle workers have not.
 """
 
+import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,7 +39,10 @@ PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
 PSS_AGAIN_EVERY = 3  # samples, in one of which one that is out of date is read
 MOST_TASKS = 600
+ASKED_THREADS = 48
+RECENT = 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
 MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
+_SLEEPS = re.compile(r"n(?:ano)?sleep")  # hrtimer_nanosleep, do_nanosleep, common_nsleep: the name has changed
 
 
 def parse_stat(stat: str) -> ProcessStat:
@@ -82,8 +91,8 @@ class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
     ``ticks_s`` the CPU time per second that it and its ended children took between its last two readings. Of these
     children, ``brief_ticks`` is the CPU time of those that were never read, ``apart_ticks`` that of all others.
-    ``waits`` is how long each thread waited for a processor, ``row`` what is reported until something of that changes.
-    """
+    ``waits`` is how long each thread waited for a processor, ``ran`` the reading that last told so, ``row`` what is
+    reported until something of that changes."""
 
     source: str | ProcessStat
     stat: ProcessStat
@@ -96,6 +105,7 @@ class _Known:
     pss_kb: int | None = None
     pss_asked: int = 0
     waits: dict[int, int] = field(default_factory=dict[int, int])
+    ran: int = 0
     wait_ns: int | None = None
     row: Process | None = None
 
@@ -113,6 +123,10 @@ class ProcessTable:
         self._at = 0.0
         self._pss_refused = ""
         self._waits_wanted: dict[int, int] = {}
+        self._candidates = 0
+        self.sleeping: float | None = None
+        """How many threads of the servers under test wait for a timer; ``None`` where that may not be read."""
+
         self._others_hidden = False
         self._aside: frozenset[int] = frozenset()
         self._services: frozenset[int] = frozenset()
@@ -169,6 +183,14 @@ class ProcessTable:
         self._waits_wanted = wanted
         return wanted
 
+    def want_threads(self) -> tuple[str, ...]:
+        """The threads of which is read next in which function of the kernel they wait."""
+        serving = {SERVICE, *(kind.group for kind in self._served)}
+        recent = [each for each in self._known.values() if each.counted in serving and self._turn - each.ran <= RECENT]
+        threads = [f"{known.stat.pid}/task/{task}" for known in recent for task in known.waits]
+        self._candidates = len(threads)
+        return tuple(random.sample(threads, ASKED_THREADS) if len(threads) > ASKED_THREADS else threads)
+
     def update(self, reading: Reading) -> tuple[Process, ...]:
         """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
         sources = reading.processes
@@ -179,6 +201,7 @@ class ProcessTable:
         self._learn(sources, reading)
         self._learn_pss(reading.pss)
         self._learn_waits(reading.waits)
+        self._learn_sleeping(reading.wchan)
         read = [known for known in self._known.values() if known.at == reading.at]
         if sources and not read:
             raise ParseError("no stat file of a process could be parsed")
@@ -318,7 +341,14 @@ class ProcessTable:
                 earlier = before.get(task, 0)
                 passed += waited - earlier if waited >= earlier else waited  # less: the number of a thread used again
             known.wait_ns = (known.wait_ns or 0) + passed if waits else None
-            known.waits, known.row = waits, None
+            known.waits, known.ran, known.row = waits, self._turn, None
+
+    def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
+        """Of all that ran of late as many as of those that were asked."""
+        told = [text.strip() for text in texts.values()]
+        self.sleeping = None
+        if any(text not in ("", "0") for text in told):
+            self.sleeping = self._candidates * sum(_SLEEPS.search(text) is not None for text in told) / len(told)
 
     def _group_of(self, stat: ProcessStat, own: frozenset[int]) -> str:
         """By its name that of a server, also where loadtop started it; loadtop's are ``own`` and their descendants."""

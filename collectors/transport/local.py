@@ -129,8 +129,13 @@ class LocalTransport:
             if pid in texts and texts[pid] != self._waits_read.get(pid)
         }
         self._waits_read = {pid: texts[pid] for pid in request.waits.keys() & texts.keys()}
+        wchan = {
+            thread: text
+            for thread in request.threads
+            if isinstance(text := file_system.read_whole(f"{self._root}/proc/{thread}/wchan", 99, once=True), str)
+        }
         seconds["/proc/PID/stat"] = time.perf_counter() - before
-        return Reading(at, files, self._page_kb, texts, pids, pss, self._own, seconds, waits)
+        return Reading(at, files, self._page_kb, texts, pids, pss, self._own, seconds, waits, wchan)
 
     def _schedstats(self, pid: int, threads: int) -> str:
         """A line for each thread of a process, as in :class:`~collectors.machine.Reading`."""

@@ -2,9 +2,10 @@
 
 Little's law (L = X * W): the mean number of requests in a state, divided by the throughput, is the time that a request
 spends in that state. The throughput is known from outside, the numbers are counted inside: open questions, processes on
-a CPU or waiting for one, processes blocked, connections in queues. What no state accounts for stays unexplained: a
-timer, work of the kernel, a service on pooled connections to a unix socket. A request that is counted twice (it
-computes in parallel, or a connection waits without a request) makes the rest negative.
+a CPU or waiting for one, processes blocked, connections in queues, threads that sleep until a timer wakes them. What no
+state accounts for stays unexplained: work of the kernel, a timer of an event loop, a service on pooled connections to a
+unix socket. A request that is counted twice (it computes in parallel, or a connection waits without a request) makes
+the rest negative.
 
 The law holds for an interval in which about as many requests begin as end. Where few end, most of what was counted
 belongs to requests that end later, and dividing by the throughput gives more than the mean time: a server that swaps
@@ -33,6 +34,10 @@ FEW = 5.0
 """Fewer requests than this many times those in flight end in an interval: then their number is no throughput. The error
 of X * W is the difference of the ages of the requests in flight at both ends, at most 1/FEW in a steady state; our
 own."""
+
+
+TIMER = "timer"
+"""The kind and the name of what a page waits for that sleeps: nobody is asked, but the page waits as for a service."""
 
 
 class Part(StrEnum):
@@ -66,6 +71,9 @@ TITLES: dict[str, Translatable] = {
     Part.DEPENDENCY: "calls to",
     Part.TRANSFER: "after first byte",
 }
+
+
+ASLEEP: Translatable = "asleep on a timer"
 
 
 def in_order(part: str, title: str, name: str) -> tuple[str, str]:
@@ -124,19 +132,24 @@ def breakdown(measured: Measured) -> Breakdown | None:
     shares = _counted_once(hosts, shares)
     if load.server is not None and load.server.tls:
         shares = _handshakes(shares)
-    measurable = {share.part for share in shares}
+    measurable = {share.part for share in shares if share.kind != TIMER}
     shares += [Share(part, None, None, None) for part in Part if part not in measurable]
     told = tuple(share for share in _bounded(shares, ms, mean_ms) if share.ms is None or share.ms > 0)
     return Breakdown(total.count, mean_ms, told if hosts else None, weight)
 
 
 def _bounded(shares: list[Share], ms: float, mean_ms: float) -> list[Share]:
-    """The shares, none longer than a request takes. What is counted twice is taken off: a server that still computes
-    while it sends, the status page that loadtop itself asks for, which waits in the queue where no worker is free, and
-    waits for the CPU of workers whose response the client has already, or whose request is still in the accept
-    queue."""
+    """The shares, none longer than a request takes. What is counted twice is taken off: a thread that sleeps without a
+    request, a server that still computes while it sends, the status page that loadtop itself asks for, which waits in
+    the queue where no worker is free, and waits for the CPU of workers whose response the client has already, or whose
+    request is still in the accept queue."""
     found = [share if share.ms is None else replace(share, ms=min(share.ms, mean_ms)) for share in shares]
     extra = max(0.0, sum(share.ms or 0.0 for share in found) - mean_ms)
+    for at, share in enumerate(found):
+        if share.kind == TIMER and share.ms:
+            twice = min(extra, share.ms)
+            found[at] = replace(share, ms=share.ms - twice)
+            extra -= twice
     for parts, most_ms in (
         ((Part.TRANSFER,), mean_ms),
         ((Part.ACCEPT_QUEUE, Part.WORKER_QUEUE), ms),
@@ -220,6 +233,8 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
             waiting[lock.path or f"{lock.kind} {lock.device}:{lock.inode}"] += lock.waiting
         for name, processes in waiting.items():
             yield Share(Part.LOCK, host.name, name, ms * processes)
+    if host.sample is not None and host.sample.sleeping is not None:
+        yield Share(Part.DEPENDENCY, host.name, TIMER, ms * host.sample.sleeping, TIMER)
     if rates.peers is not None:
         yield Share(Part.DEPENDENCY, host.name, None, 0.0)
         recent = tuple(peer for peer in rates.peers if (peer.age_ms or 0.0) <= OLD * mean_ms)

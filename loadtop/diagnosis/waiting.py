@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, median
 
-from loadtop.diagnosis.breakdown import Part, breakdown
+from loadtop.diagnosis.breakdown import TIMER, Part, breakdown
 from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
@@ -168,14 +168,17 @@ def _look(measured: Measured) -> Message:
     found = breakdown(measured)
     waits = [] if found is None else [each for each in found.shares or () if each.part in ELSEWHERE and each.ms]
     share = sum(each.ms or 0.0 for each in waits) / found.mean_ms if found is not None and waits else 0.0
-    if share <= MOST:
+    if found is None or share <= MOST:
         return Message(
             "No watched host is at its limit. Look for a lock, or for a database or another "
             "server, and watch that server too."
         )
+    longest = max(waits, key=lambda each: each.ms or 0.0)
+    if longest.kind == TIMER:
+        template = "Look in the page for a pause, like usleep or sleep: it takes {share:.0f} % of the response time."
+        return Message(template, share=100.0 * (longest.ms or 0.0) / found.mean_ms)
     parts = {each.part for each in waits}
     what = "file locks and services" if len(parts) > 1 else "file locks" if Part.LOCK in parts else "services"
-    longest = max(waits, key=lambda each: each.ms or 0.0)
     template = "Shorten the waits for {what}: they take {share:.0f} % of the response time, the longest at {name}."
     return Message(template, what=Message(what), share=100.0 * share, name=longest.name)
 

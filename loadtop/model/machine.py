@@ -312,8 +312,9 @@ class HostSample(Struct, frozen=True):
 
     ``at`` is that machine's own uptime in seconds, so network delay does not distort rates. A part that is ``None`` has
     an :class:`Outcome` that says why; the same holds for a kind missing from ``servers``. ``facts`` is one object for
-    all samples. ``cgroup`` is the control group of the web server, or of the only server under test, and
-    ``more_cgroups`` those of others that are in another one.
+    all samples. ``sleeping`` is how many threads of the servers under test wait for a timer, as far as can be told.
+    ``cgroup`` is the control group of the web server, or of the only server under test, and ``more_cgroups`` those of
+    others that are in another one.
     """
 
     host: str
@@ -331,6 +332,7 @@ class HostSample(Struct, frozen=True):
     networks: tuple[Network, ...] | None = None
     tcp: Tcp | None = None
     processes: tuple[Process, ...] | None = None
+    sleeping: float | None = None
     cgroup: CgroupLimits | None = None
     more_cgroups: tuple[CgroupLimits, ...] = ()
     peers: Peers | None = None

@@ -13,8 +13,8 @@ from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import Held
 from loadtop.analysis.totals.totals import RunResult
 from loadtop.analysis.tune.sizing import TuneResult
+from loadtop.diagnosis.breakdown import ASLEEP, TIMER, in_order
 from loadtop.diagnosis.breakdown import TITLES as PART_TITLES
-from loadtop.diagnosis.breakdown import in_order
 from loadtop.diagnosis.finding import SURE, Dependency, Evidence
 from loadtop.i18n import Translatable, clock, duration, figure, plain, rendered, tr
 from loadtop.model import LoadLevel, LoadSample
@@ -174,6 +174,8 @@ def part_title(part: Json) -> str:
 def place_title(part: Json) -> str:
     """The same without the number of exchanges."""
     name = part["name"]
+    if part.get("kind") == TIMER:
+        return tr(ASLEEP)
     if part.get("service_host"):
         name = rendered(Dependency(name, None, part["service_host"]).place)
     title, name = in_order(part["part"], tr(PART_TITLES[part["part"]]), name or "")

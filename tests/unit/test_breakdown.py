@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from loadtop.analysis.totals.breakdown import BreakdownTotals
-from loadtop.diagnosis.breakdown import Breakdown, Part, breakdown, in_order
+from loadtop.diagnosis.breakdown import TIMER, Breakdown, Part, breakdown, in_order
 from loadtop.model import SERVICE, FileLock, Latencies, Listener, Role, ServerSeen, Tcp
 from loadtop.model.histogram import distribution
 from loadtop.rates.measured import HostView
@@ -227,3 +227,25 @@ def test_without_figures_of_a_machine_only_the_mean_is_reported() -> None:
     assert totals.as_json() is None
     totals.add(found(host(role="other")))
     assert totals.as_json() == {"mean_ms": 240.0, "unexplained_ms": None, "parts": None}
+
+
+def test_a_page_that_sleeps_waits_for_a_timer() -> None:
+    """At 50 requests/s, ten threads asleep are 200 ms of each request."""
+    told = found(host({"sleeping": 10.0}), latencies=times(240.0))
+    assert parts(told)[Part.DEPENDENCY, TIMER] == 200.0
+    assert told.unexplained_ms == pytest.approx(40.0)
+
+
+def test_a_thread_that_sleeps_without_a_request_takes_no_part_of_one() -> None:
+    """The rest of the mean time is all that a timer can take."""
+    told = found(host({"sleeping": 10.0}, groups=(group(150.0),), peers=(peer(6.0),)), latencies=times(240.0))
+    assert parts(told) == {
+        (Part.CPU, "apache"): 30.0,
+        (Part.DEPENDENCY, "10.0.0.5:3306"): 120.0,
+        (Part.DEPENDENCY, TIMER): 90.0,
+    }
+    assert told.unexplained_ms == pytest.approx(0.0)
+
+
+def test_a_timer_does_not_hide_that_services_are_unknown() -> None:
+    assert Part.DEPENDENCY in unknown(found(host({"sleeping": 1.0})))

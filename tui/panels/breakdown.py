@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadtop.diagnosis.breakdown import TITLES, Part, in_order
+from loadtop.diagnosis.breakdown import ASLEEP, TIMER, TITLES, Part, in_order
 from loadtop.i18n import Translatable, pad, tr
 from tui.drawing.graph import PATIENCE, Ring, ceiling, layers, share_out, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, clip_middle, fit, line, safe, width
@@ -92,7 +92,7 @@ class BreakdownPanel(Panel):
     def _called(self, part: PartOfTime, cells: int) -> str:
         """In these cells; of a service whose address does not fit, only the kind, because half an address misleads."""
         name = part_in_words(part)
-        if width(name) > cells and part.part is Part.DEPENDENCY and part.kind:
+        if width(name) > cells and part.part is Part.DEPENDENCY and part.kind and part.kind != TIMER:
             name = f"{part.kind} {self.glyphs.ellipsis}"
         return clip_middle(name, cells, self.glyphs.ellipsis)
 
@@ -165,6 +165,8 @@ def part_in_words(part: PartOfTime) -> str:
     """``ldap 10.0.0.5:389``, or ``ldap db1:389`` where that machine is watched; ``apache on CPU``."""
     if part.part is None:
         return tr("unexplained" if part.ms >= 0 else "measured twice")
+    if part.kind == TIMER:
+        return tr(ASLEEP)
     title, name = tr(TITLES[part.part]), part.name or ""
     if part.part is Part.DEPENDENCY:
         title = part.kind or title

@@ -184,7 +184,8 @@ class Orders:
             lines += (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(asked.plain))
             lines += self._tasks(request.waits)
             kept = set(self._files)
-            lines.append(" ".join(("s", mark, *(path for path in asked.plain if path not in kept))))
+            more = (path for path in asked.plain if path not in kept)
+            lines.append(" ".join(("s", mark, *more, *(f"{thread}/wchan" for thread in request.threads))))
         else:
             looked = [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
             lines += looked if asked.plain else [f"U {mark}"]
@@ -318,9 +319,11 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
     told = {line: text for line, _, text in (part.partition("\n") for part in parts)}
     waits = {pid: told[line] for pid in request.waits if (line := f"f {pid}/schedstat") in told}
+    wchan = {thread: told[line] for thread in request.threads if (line := f"f {thread}/wchan") in told}
     unexplained = [path for path in lost if path in files and path not in kept.instead]
     existing = kept.pids if request.processes else frozenset[int]()
-    return Reading(decimal(dated[1], UPTIME), files, processes=processes, pids=existing, waits=waits), unexplained
+    at = decimal(dated[1], UPTIME)
+    return Reading(at, files, processes=processes, pids=existing, waits=waits, wchan=wchan), unexplained
 
 
 def parse_looked(printed: str) -> dict[str, str | Missing]:

@@ -50,7 +50,7 @@ $2 == "s" {
     part = same = ""
     turn++
     for (i = 1; i <= files; i++) tell(file[i], text_of(file[i]))
-    for (i = 2; i <= more; i++) tell(extra[i], text_of(extra[i]))
+    for (i = 2; i <= more; i++) { tell(extra[i], text_of(extra[i])); delete before[extra[i]] }
     if (listed != "") part = part "\n#" mark "l\n" listed
     listed = ""
     for (i = 1; i <= count; i++) {

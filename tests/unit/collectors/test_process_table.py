@@ -1,17 +1,19 @@
 """Which processes get a row, and which are read how often."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import (
+    ASKED_THREADS,
     MOST_REPORTED,
     MOST_SERVERS,
     MOST_TASKS,
     PSS_AGAIN_EVERY,
     PSS_EVERY,
     PSS_FIRST,
+    RECENT,
     ProcessTable,
 )
 from collectors.machine import IDLE_EVERY, Missing, Reading
@@ -34,6 +36,7 @@ class Machine:
         pss: Mapping[int, str | Missing] | None = None,
         own: frozenset[int] = frozenset(),
         waits: Mapping[int, str] | None = None,
+        wchan: Mapping[str, str] | None = None,
     ) -> dict[int, str]:
         """A reading 1 s after the last: pid to group of the rows."""
         self.at += 1.0
@@ -41,7 +44,8 @@ class Machine:
         rest = {pid for pid in asleep if (pid + turn) % IDLE_EVERY}
         texts = {pid: text for pid, text in self.stats.items() if pid not in rest}
         self.read = set(texts)
-        reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own, waits=waits or {})
+        found = (waits or {}, wchan or {})
+        reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own, {}, *found)
         self.rows = self.table.update(reading)
         return {row.pid: row.group for row in self.rows}
 
@@ -398,3 +402,43 @@ def test_of_a_crowd_of_servers_the_oldest_count(machine: Machine) -> None:
     machine.sample()
     assert len(machine.table.roots("nginx")) == MOST_SERVERS
     assert machine.table.roots("nginx")[0] == 10
+
+
+def running(pids: Iterable[int], turn: int) -> dict[int, str]:
+    return {pid: f"{pid} {turn} 1 1\n" for pid in pids}
+
+
+def test_threads_that_wait_for_a_timer_are_counted(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd"), 12: stat_text(12, "mariadbd")}
+    machine.sample(waits={10: "10 1 1 1\n20 1 1 1\n", **running((11, 12), 1)})
+    assert machine.table.want_threads() == ("10/task/10", "10/task/20", "11/task/11")
+    machine.sample(wchan={"10/task/10": "ep_poll", "10/task/20": "hrtimer_nanosleep", "11/task/11": "do_nanosleep\n"})
+    assert machine.table.sleeping == 2.0
+
+
+def test_where_that_may_not_be_read_nothing_is_said(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd")}
+    machine.sample(waits=running((10,), 1))
+    machine.table.want_threads()
+    machine.sample(wchan={"10/task/10": "0"})
+    assert machine.table.sleeping is None
+    machine.sample()
+    assert machine.table.sleeping is None
+
+
+def test_of_many_threads_some_are_asked_and_stand_for_all(machine: Machine) -> None:
+    pids = range(100, 100 + 4 * ASKED_THREADS)
+    machine.stats = {pid: stat_text(pid, "httpd") for pid in pids}
+    machine.sample(waits=running(pids, 1))
+    asked = machine.table.want_threads()
+    assert len(set(asked)) == ASKED_THREADS
+    machine.sample(wchan=dict.fromkeys(asked, "hrtimer_nanosleep"))
+    assert machine.table.sleeping == len(pids)
+
+
+def test_a_thread_that_has_not_run_for_long_is_not_asked(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd")}
+    machine.sample(waits=running((10, 11), 1))
+    for turn in range(RECENT + 1):
+        machine.sample(waits=running((11,), turn))
+    assert machine.table.want_threads() == ("11/task/11",)

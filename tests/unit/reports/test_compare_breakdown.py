@@ -45,3 +45,9 @@ def test_values_missing_from_one_run_are_not_compared() -> None:
     assert list(shifts_of(before, after)) == ["   changed most in the response time: unexplained, 40 to 30 ms (-10 ms)"]
     assert list(shifts_of(None, after)) == []
     assert list(shifts_of({**before, "parts": None}, after)) == []
+
+
+def test_a_pause_of_the_page_is_called_so() -> None:
+    pause = part("dependency", place="timer", ms=200.0) | {"kind": "timer", "exchanges": None}
+    (told,) = shifts_of(breakdown(240.0, 40.0, pause), breakdown(140.0, 40.0, pause | {"ms": 100.0}))
+    assert told == "   changed most in the response time: asleep on a timer, 200 to 100 ms (-100 ms)"
