@@ -17,7 +17,8 @@ read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with
 
 A page that sleeps (``usleep``, ``time.sleep``) waits for nothing but a timer: its thread is then in the kernel's
 function for that, which ``wchan`` names (Documentation/filesystems/proc.rst) to root and to the same user; others read
-``0``. A sample asks it of :data:`ASKED_THREADS` threads that have run of late, chosen at random: idle workers have not.
+``0``. A sample asks it of :data:`ASKED_THREADS` threads that have just run, chosen at random, and of some that ran
+earlier: idle workers have not.
 """
 
 import random
@@ -39,8 +40,8 @@ PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
 PSS_AGAIN_EVERY = 3  # samples, in one of which one that is out of date is read
 MOST_TASKS = 600
-ASKED_THREADS = 48
-RECENT = 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
+ASKED_THREADS, ASKED_EARLIER = 40, 8
+JUST, RECENT = 3, 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
 MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
 _SLEEPS = re.compile(r"n(?:ano)?sleep")  # hrtimer_nanosleep, do_nanosleep, common_nsleep: the name has changed
 
@@ -123,7 +124,7 @@ class ProcessTable:
         self._at = 0.0
         self._pss_refused = ""
         self._waits_wanted: dict[int, int] = {}
-        self._candidates = 0
+        self._stands_for: dict[str, float] = {}
         self.sleeping: float | None = None
         """How many threads of the servers under test wait for a timer; ``None`` where that may not be read."""
 
@@ -186,10 +187,17 @@ class ProcessTable:
     def want_threads(self) -> tuple[str, ...]:
         """The threads of which is read next in which function of the kernel they wait."""
         serving = {SERVICE, *(kind.group for kind in self._served)}
-        recent = [each for each in self._known.values() if each.counted in serving and self._turn - each.ran <= RECENT]
-        threads = [f"{known.stat.pid}/task/{task}" for known in recent for task in known.waits]
-        self._candidates = len(threads)
-        return tuple(random.sample(threads, ASKED_THREADS) if len(threads) > ASKED_THREADS else threads)
+        just, earlier = list[str](), list[str]()
+        for known in self._known.values():
+            passed = self._turn - known.ran
+            if known.counted in serving and passed <= RECENT:
+                threads = just if passed <= JUST else earlier
+                threads += [f"{known.stat.pid}/task/{task}" for task in known.waits]
+        self._stands_for = {}
+        for threads, most in ((just, ASKED_THREADS), (earlier, ASKED_EARLIER)):
+            asked = random.sample(threads, min(most, len(threads)))
+            self._stands_for |= dict.fromkeys(asked, len(threads) / max(1, len(asked)))
+        return tuple(self._stands_for)
 
     def update(self, reading: Reading) -> tuple[Process, ...]:
         """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
@@ -344,11 +352,11 @@ class ProcessTable:
             known.waits, known.ran, known.row = waits, self._turn, None
 
     def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
-        """Of all that ran of late as many as of those that were asked."""
-        told = [text.strip() for text in texts.values()]
+        """Each that was asked stands for others."""
         self.sleeping = None
-        if any(text not in ("", "0") for text in told):
-            self.sleeping = self._candidates * sum(_SLEEPS.search(text) is not None for text in told) / len(told)
+        if any(text.strip() not in ("", "0") for text in texts.values()):
+            asleep = (thread for thread, text in texts.items() if _SLEEPS.search(text))
+            self.sleeping = sum(self._stands_for.get(thread, 0.0) for thread in asleep)
 
     def _group_of(self, stat: ProcessStat, own: frozenset[int]) -> str:
         """By its name that of a server, also where loadtop started it; loadtop's are ``own`` and their descendants."""

@@ -411,7 +411,7 @@ def running(pids: Iterable[int], turn: int) -> dict[int, str]:
 def test_threads_that_wait_for_a_timer_are_counted(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd"), 12: stat_text(12, "mariadbd")}
     machine.sample(waits={10: "10 1 1 1\n20 1 1 1\n", **running((11, 12), 1)})
-    assert machine.table.want_threads() == ("10/task/10", "10/task/20", "11/task/11")
+    assert set(machine.table.want_threads()) == {"10/task/10", "10/task/20", "11/task/11"}
     machine.sample(wchan={"10/task/10": "ep_poll", "10/task/20": "hrtimer_nanosleep", "11/task/11": "do_nanosleep\n"})
     assert machine.table.sleeping == 2.0
 
@@ -433,12 +433,14 @@ def test_of_many_threads_some_are_asked_and_stand_for_all(machine: Machine) -> N
     asked = machine.table.want_threads()
     assert len(set(asked)) == ASKED_THREADS
     machine.sample(wchan=dict.fromkeys(asked, "hrtimer_nanosleep"))
-    assert machine.table.sleeping == len(pids)
+    assert machine.table.sleeping == pytest.approx(len(pids))
 
 
 def test_a_thread_that_has_not_run_for_long_is_not_asked(machine: Machine) -> None:
     machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd")}
     machine.sample(waits=running((10, 11), 1))
-    for turn in range(RECENT + 1):
+    for turn in range(RECENT):
         machine.sample(waits=running((11,), turn))
+    assert set(machine.table.want_threads()) == {"10/task/10", "11/task/11"}
+    machine.sample(waits=running((11,), 0))
     assert machine.table.want_threads() == ("11/task/11",)
