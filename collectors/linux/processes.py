@@ -15,10 +15,11 @@ Waits of servers and loadtop's own processes for a CPU are read for each thread:
 that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
 read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 
-A page that sleeps (``usleep``, ``time.sleep``) waits for nothing but a timer: its thread is then in the kernel's
-function for that, which ``wchan`` names (Documentation/filesystems/proc.rst) to root and to the same user; others read
-``0``. A sample asks it of :data:`ASKED_THREADS` threads that have just run, chosen at random, and of some that ran
-earlier: idle workers have not.
+A page that sleeps (PHP's ``usleep``, Python's ``time.sleep`` since 3.11) waits for nothing but a timer: its thread is
+then in the kernel's function for that, which ``wchan`` names (Documentation/filesystems/proc.rst) to root and to the
+same user; others read ``0``. A sample asks it of :data:`ASKED_THREADS` threads that have just run, chosen at random,
+and of some that ran earlier: idle workers have not. Programs of no known kind are not asked: a program in Go, for one,
+has a thread that always sleeps.
 """
 
 import random
@@ -92,8 +93,8 @@ class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
     ``ticks_s`` the CPU time per second that it and its ended children took between its last two readings. Of these
     children, ``brief_ticks`` is the CPU time of those that were never read, ``apart_ticks`` that of all others.
-    ``waits`` is how long each thread waited for a processor, ``ran`` the reading that last told so, ``row`` what is
-    reported until something of that changes."""
+    ``waits`` is how long each thread waited for a processor, ``waits_read`` the text of that, and ``ran`` the
+    reading in which it last changed; ``row`` is what is reported until something of that changes."""
 
     source: str | ProcessStat
     stat: ProcessStat
@@ -106,6 +107,7 @@ class _Known:
     pss_kb: int | None = None
     pss_asked: int = 0
     waits: dict[int, int] = field(default_factory=dict[int, int])
+    waits_read: str = ""
     ran: int = 0
     wait_ns: int | None = None
     row: Process | None = None
@@ -186,7 +188,7 @@ class ProcessTable:
 
     def want_threads(self) -> tuple[str, ...]:
         """The threads of which is read next in which function of the kernel they wait."""
-        serving = {SERVICE, *(kind.group for kind in self._served)}
+        serving = {kind.group for kind in self._served}
         just, earlier = list[str](), list[str]()
         for known in self._known.values():
             passed = self._turn - known.ran
@@ -349,7 +351,9 @@ class ProcessTable:
                 earlier = before.get(task, 0)
                 passed += waited - earlier if waited >= earlier else waited  # less: the number of a thread used again
             known.wait_ns = (known.wait_ns or 0) + passed if waits else None
-            known.waits, known.ran, known.row = waits, self._turn, None
+            known.ran = known.ran if text == known.waits_read else self._turn
+            known.waits_read = text
+            known.waits, known.row = waits, None
 
     def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
         """Each that was asked stands for others."""

@@ -37,7 +37,7 @@ own."""
 
 
 TIMER = "timer"
-"""The kind and the name of what a page waits for that sleeps: nobody is asked, but the page waits as for a service."""
+"""The kind and the name of what a page that sleeps waits for: nobody is asked, but the page waits as for a service."""
 
 
 class Part(StrEnum):

@@ -166,17 +166,19 @@ def _advice(measured: Measured, in_flight: float, served: float, rps: float) -> 
 def _look(measured: Measured) -> Message:
     """What to look for. Locks and services may take most of the time together, although none of them is the limit."""
     found = breakdown(measured)
-    waits = [] if found is None else [each for each in found.shares or () if each.part in ELSEWHERE and each.ms]
-    share = sum(each.ms or 0.0 for each in waits) / found.mean_ms if found is not None and waits else 0.0
-    if found is None or share <= MOST:
+    elsewhere = [] if found is None else [each for each in found.shares or () if each.part in ELSEWHERE and each.ms]
+    pauses, waits = ([each for each in elsewhere if (each.kind == TIMER) is pause] for pause in (True, False))
+    mean_ms = found.mean_ms if found is not None else 0.0
+    pause, share = (sum(each.ms or 0.0 for each in those) / (mean_ms or 1.0) for those in (pauses, waits))
+    if pause > MOST:
+        template = "Look in the page for a pause, like usleep or sleep: it takes {share:.0f} % of the response time."
+        return Message(template, share=100.0 * pause)
+    if share <= MOST:
         return Message(
             "No watched host is at its limit. Look for a lock, or for a database or another "
             "server, and watch that server too."
         )
     longest = max(waits, key=lambda each: each.ms or 0.0)
-    if longest.kind == TIMER:
-        template = "Look in the page for a pause, like usleep or sleep: it takes {share:.0f} % of the response time."
-        return Message(template, share=100.0 * (longest.ms or 0.0) / found.mean_ms)
     parts = {each.part for each in waits}
     what = "file locks and services" if len(parts) > 1 else "file locks" if Part.LOCK in parts else "services"
     template = "Shorten the waits for {what}: they take {share:.0f} % of the response time, the longest at {name}."

@@ -249,3 +249,11 @@ def test_a_thread_that_sleeps_without_a_request_takes_no_part_of_one() -> None:
 
 def test_a_timer_does_not_hide_that_services_are_unknown() -> None:
     assert Part.DEPENDENCY in unknown(found(host({"sleeping": 1.0})))
+
+
+def test_a_timer_counts_in_all_intervals_also_where_services_are_unknown() -> None:
+    totals = BreakdownTotals()
+    for peers in (None, (peer(3.0),)):
+        totals.add(found(host({"sleeping": 5.0}, peers=peers), latencies=times(240.0)))
+    told = {part["name"]: part["ms"] for part in known(totals.as_json())["parts"] if part["ms"]}
+    assert told == {TIMER: 100.0, "10.0.0.5:3306": 60.0}

@@ -246,3 +246,11 @@ def test_waits_that_take_most_of_the_time_are_to_be_shortened(
     held = tuple(FileLock("flock", "fe:00", n, 1, "php", n, f"/{n}") for n in locks)
     peers = (PeerRates("db:1", None, 1, 5, 1.0, questions, 1.0, 1.0),)
     assert (said or "Look for a lock") in advised(host({"locks": held}, peers=peers, groups=(group(50.0),)))
+
+
+def test_a_pause_of_the_page_is_named() -> None:
+    locks = (FileLock("flock", "fe:00", 3, 1, "php", 4, "/3"),)
+    said = advised(host({"locks": locks, "sleeping": 5.1}, groups=(group(50.0),)))
+    assert "Look in the page for a pause, like usleep or sleep: it takes 51 % of the response time." in said
+    said = advised(host({"locks": locks, "sleeping": 2.0}, groups=(group(50.0),)))
+    assert "Look for a lock" in said, "neither takes most of the time"

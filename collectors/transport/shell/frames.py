@@ -1,8 +1,8 @@
 """What is said to the shell on a remote host and what comes back; no input or output here.
 
-An order is a line (``loop.sh`` and ``read.awk`` have the list). The answers stand between marks that hold a word
-chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile file) can pass for
-them. A text that is the same as in the frame before is not sent again.
+An order is a line (``loop.sh``, ``read.pl`` and ``read.awk`` have the list). The answers stand between marks that hold
+a word chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile file) can pass
+for them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
@@ -49,7 +49,10 @@ _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]{1,4096}) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d{1,9}/)[^\n':]{0,999})'?(?: for reading)?: ([^\n]{1,99})(?:\n|\Z)"
 )
-_OF_PERL = re.compile(r"[efgklmoptuwzsU] |d /(?:proc|sys)/")
+_OF_PERL = re.compile(r"[efgklmoptuwzsDU] ")
+_OF_THE_KERNEL = re.compile(r"/sys/(?!fs/)\S{0,4096}|/proc/(?:self|\d{1,10})/(?:ns|fd)/", re.ASCII)
+"""Directories that perl reads: others can be on a file system that is dead."""
+
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _PAGE_BYTES = range(1024, (1 << 20) + 1)
 _USUAL_PAGE = 4096
@@ -192,7 +195,9 @@ class Orders:
         if asked.regular:
             paths = " ".join(wanted.path for wanted in asked.regular)
             lines += [f"m {mark}h", f"c {asked.regular[0].limit} {paths}"]
-        lines += (f"m {mark}d {directory}\nd {directory}" for directory in asked.directories)
+        for directory in asked.directories:
+            order = "D" if queues == "perl" and _OF_THE_KERNEL.fullmatch(directory) else "d"
+            lines += [f"m {mark}d {directory}", f"{order} {directory}"]
         if asked.names:
             lines += [f"m {mark}r", f"r {' '.join(asked.names)}"]
         for path, order in asked.listed.items():

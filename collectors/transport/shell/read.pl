@@ -26,20 +26,13 @@ my ($turn, $listed, $listing, $ended, @now) = (0, "");
         delete @before{map "$_/schedstat", keys %waits};
         $#{$said{$_}} = 0 for grep $said{$_}, keys %waits;
         %waits = map { m{^(\d+)/task/(.*)} ? ($1, $2 eq $1 ? 1 : 2) : () } split / /, $_[0];
+        for (keys %waits) { $said{$_}[0] = "" if $waits{$_} == 2 && $said{$_} }
     },
     s => \&sample,
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
-    d => sub { print substr(links($_[0]), 0, @LIMIT@), "\n" },
-    l => sub { held($_) for split / /, $_[0] },
-    o => sub {
-        my %wanted = map { ("socket:[$_]", 1) } split / /, $_[0];
-        my ($user, $system) = times;
-        for my $pid (processes()) {
-            held($pid, \%wanted);
-            my ($more, $beside) = times;
-            last if $more + $beside > $user + $system + 1;
-        }
-    },
+    D => sub { print links($_[0]), "\n" },
+    l => sub { held({}, split / /, $_[0]) },
+    o => sub { held({ map { ("socket:[$_]", 1) } split / /, $_[0] }, processes()) },
 );
 sub sample {
     my @more;
@@ -52,7 +45,8 @@ sub sample {
     $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
     for (@now) {
         my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
-        # One thread that has not run since has the same stat, but for memory that was taken from it.
+        # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
+        # a wait for a processor that has just begun: these are told some samples later.
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;
@@ -63,9 +57,11 @@ sub sample {
     }
     print $part, "\n#$mark=\n$same\n";
 }
-# All processes: another list only where there may be new ones, by what the kernel counts, or one has ended.
+# All processes: another list only where one has begun, by what the kernel counts, or ended, by the links of /proc, and
+# now and then in any case.
 sub list_processes {
     my ($started) = text_of("stat", 1) =~ /^processes (.*)/m;
+    $started .= " " . (stat ".")[3] if $started;
     return if @now && !$ended && $started && $started eq $listed && $turn % 8;
     ($listed, $ended) = ($started || "", 0);
     @now = processes();
@@ -78,8 +74,9 @@ sub processes {
 sub forget {
     $all = "@now";
     my %now = map { $_ => 1 } @now;
-    for (map { ("$_/stat", "$_/schedstat") } grep !$now{$_}, keys %said) { delete $before{$_}; delete $open{$_} }
-    for my $known (\%said, \%asleep) { delete @$known{grep !$now{$_}, keys %$known} }
+    for my $known (\%said, \%asleep, \%before, \%open) {
+        delete @$known{grep m{^(\d+)} && !$now{$1}, keys %$known};
+    }
 }
 # The text of a file of the kernel. One that stays open is read again from its beginning; the file of a process comes as
 # one piece.
@@ -90,7 +87,7 @@ sub text_of {
     delete $open{$name};
     open($file, "<", $name) || return "";
     whole($file, $name, \$text);
-    $open{$name} = $file if $stays && keys %open < 500 && $name =~ m{^(?:\d|stat$|/proc/|/sys/)};
+    $open{$name} = $file if $stays && keys %open < 500 && $name =~ m{^(?:\d|stat$|/proc/(?!\d+/net/)|/sys/)};
     $text;
 }
 sub whole {
@@ -149,21 +146,31 @@ sub links {
     my $directory = shift;
     opendir(my $entries, $directory) || return "ls: $directory: $!\n";
     my $found = "";
-    for (grep !/^[.]/, readdir $entries) {
-        my $target = readlink $directory . $_;
-        $found .= defined $target ? "l 1 0 0 0 - - - $_ -> $target\n" : "d 1 0 0 0 - - - $_\n";
+    while (defined(my $name = readdir $entries)) {
+        next if $name =~ /^[.]/;
+        my $target = readlink $directory . $name;
+        $found .= defined $target ? "l 1 0 0 0 - - - $name -> $target\n" : "d 1 0 0 0 - - - $name\n";
+        last if length $found > @LIMIT@;
     }
     $found;
 }
-# Prints the sockets that a process holds, perhaps only some: a process and a socket a line.
+# Prints the sockets that processes hold, or only those wanted: a process and a socket a line. Anyone can open millions of
+# files: of each process the first 2000 are read, and for a second of a processor.
 sub held {
-    my ($pid, $wanted) = @_;
-    opendir(my $entries, "$pid/fd") || return;
-    for (readdir $entries) {
-        my $target = readlink "$pid/fd/$_";
-        print "$pid $target\n" if defined $target && ($wanted ? $wanted->{$target} : $target =~ /^socket:/);
+    my ($wanted, @pids) = @_;
+    my $end = spent() + 1;
+    for my $pid (@pids) {
+        opendir(my $entries, "$pid/fd") || next;
+        my %printed;
+        for (my $links = 0; $links < 2000 && defined(my $name = readdir $entries); ++$links) {
+            my $target = readlink "$pid/fd/$name";
+            next unless defined $target && (%$wanted ? $wanted->{$target} : $target =~ /^socket:/);
+            print "$pid $target\n" unless $printed{$target}++;
+        }
+        return if spent() > $end;
     }
 }
+sub spent { my ($user, $system) = times; $user + $system }
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     if ($line !~ s/^\Q$key\E //) { print $line; next }
     chomp $line;

@@ -151,7 +151,7 @@ class ShellTransport(ABC):
         return found
 
     async def _explain(self, connection: ShellConnection, paths: Sequence[str]) -> dict[str, str | Missing]:
-        """Read files that awk could not read again, because awk gives no reason."""
+        """Read files that could not be read again, because the program that reads them gives no reason."""
         mark = connection.next_mark()
         frame = await connection.exchange(frames.second_look(paths, mark), mark, ANSWER_S)
         found = frames.parse_looked(frame)

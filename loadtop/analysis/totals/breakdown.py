@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from loadtop.analysis.statistic import Json
-from loadtop.diagnosis.breakdown import Breakdown, Part, Share
+from loadtop.diagnosis.breakdown import TIMER, Breakdown, Part, Share
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_VERDICTS, MOST_SHARES = 100, 200  # that are added up: locks and addresses may be new in each interval
@@ -23,6 +23,10 @@ class _Sum:
     exchanges: float = 0.0
     counted: float = 0.0
 
+    def measured_as(self, place: Place) -> str:
+        """The part, or the timer, which is read even where services are not known."""
+        return TIMER if self.kind == TIMER else place[0]
+
 
 class BreakdownTotals:
     """Adds up intervals: their mean times weighted with the requests that ended, the parts of that with the requests
@@ -33,7 +37,7 @@ class BreakdownTotals:
         self._ms = 0.0
         self._measured = 0  # requests of intervals with figures of the machines
         self._measured_ms = 0.0
-        self._of_part = defaultdict[Part, float](float)  # time of the requests in intervals that measured a part
+        self._of_part = defaultdict[str, float](float)  # time of the requests in intervals that measured a part
         self._sums: dict[Place, _Sum] = {}
 
     def add(self, found: Breakdown | None) -> None:
@@ -47,7 +51,7 @@ class BreakdownTotals:
         self._measured_ms += found.mean_ms * found.requests
         unknown = {share.part for share in found.shares if share.ms is None}
         weight = found.requests if found.weight is None else found.weight
-        for part in Part:
+        for part in (*Part, TIMER):
             self._of_part[part] += 0.0 if part in unknown else found.mean_ms * weight
         for share in found.shares:
             self._add(share, weight)
@@ -74,7 +78,7 @@ class BreakdownTotals:
         parts = [
             self._part_json(place, known, mean_ms)
             for place, known in self._sums.items()
-            if known.ms is not None or not self._of_part[place[0]]
+            if known.ms is not None or not self._of_part[known.measured_as(place)]
         ]
         parts.sort(key=lambda part: -(part["ms"] or 0.0))
         explained = sum(part["ms"] or 0.0 for part in parts)
@@ -82,7 +86,7 @@ class BreakdownTotals:
 
     def _part_json(self, place: Place, known: _Sum, mean_ms: float) -> Json:
         part, host, name = place
-        ms = None if known.ms is None else round(mean_ms * known.ms / self._of_part[part], 3)
+        ms = None if known.ms is None else round(mean_ms * known.ms / self._of_part[known.measured_as(place)], 3)
         told: Json = {"part": str(part), "host": host, "name": name, "ms": ms}
         if part is Part.DEPENDENCY and ms is not None:
             exchanges = round(known.exchanges / known.counted, 3) if known.counted else None

@@ -65,10 +65,13 @@ class Fake:
             line = self._program.stdout.readline()
             assert line, "it has ended"
             text += line
-        parts = dict(part.partition("\n")[::2] for part in text.split(f"\n#{mark}")[1:-1])
+        parts: dict[str, str] = {}
+        for part in text.split(f"\n#{mark}")[1:-1]:
+            name, _, told = part.partition("\n")
+            parts[name] = told.strip()
         parts["="] = " ".join(sorted(parts["="].split(), key=int))
-        parts.pop("l", None)  # the one prints it where it has changed, the other where it is told
-        return {name: f"{text.strip()}" for name, text in parts.items() if name}
+        # the one lists processes where they have changed, the other where it is told which there are
+        return {name: told for name, told in parts.items() if name not in ("", "l")}
 
     def close(self) -> None:
         assert self._program.stdin is not None
@@ -162,3 +165,10 @@ def test_files_with_only_the_lines_that_are_wanted(fake: Fake) -> None:
     assert f"f {file}" not in fake.sample()
     file.unlink()
     assert f"! {file}" in fake.sample()
+
+
+def test_threads_that_are_wanted_later_are_told_at_once(fake: Fake) -> None:
+    fake.process(30, stat_of(30, 1), {30: "100 5 1\n", 31: "100 6 1\n"})
+    fake.sample()
+    fake.order("t 30/task/[0-9]*" if fake.is_perl else "t 30/task/30 30/task/31")
+    assert sorted(fake.sample()["f 30/schedstat"].splitlines()) == ["30 100 5 1", "31 100 6 1"]
