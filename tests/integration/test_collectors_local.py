@@ -24,7 +24,7 @@ from collectors.parsing import MOST_DEVICES
 from collectors.psutil_machine import PsutilMachine
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
-from collectors.transport.shell.frames import remote_script
+from collectors.transport.shell.frames import reading_programs
 from collectors.transport.sock_diag import listeners, open_sockets
 from collectors.transport.unix_diag import streams
 from loadtop.model import LOADTOP, OTHER, USER_HZ, HostSample, Process, State
@@ -121,14 +121,14 @@ def test_listening_sockets_and_their_queues() -> None:
 
 def test_so_many_listening_sockets_are_reported_here_and_there() -> None:
     """Anyone can open 100,000 of them."""
-    perl = remote_script("key").rpartition("perl -e '")[2].partition("'")[0]
+    _, perl = reading_programs()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.ExitStack() as opened:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(MOST_DEVICES + 10):
             opened.enter_context(socket.create_server(("127.0.0.9", 0)))
-        orders = "0\nkey\nkey p - m1\nkey p - m2\n"
+        orders = "key\nkey p - m1\nkey p - m2\n"
         program = find_program("perl", install="apt-get install perl")
         there = subprocess.run([program, "-e", perl], input=orders, capture_output=True, text=True, check=True).stdout
         _, first, second = there.split("\n#")
