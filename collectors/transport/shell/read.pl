@@ -40,7 +40,7 @@ sub sample {
     ($part, my $same, my $threads) = ("\n#$mark\n", "", 0);
     ++$turn;
     add($_, text_of($_, 1)) for @files;
-    for (@more) { add($_, text_of($_)); delete $before{$_} }
+    for (@more) { add($_, text_of($_, /^\d/)); delete $before{$_} }
     list_processes();
     $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
     for (@now) {
