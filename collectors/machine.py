@@ -41,8 +41,8 @@ class Wanted(Struct, frozen=True):
 class Request(Struct, frozen=True):
     """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
     when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading, ``waits`` those whose
-    ``schedstat`` is wanted, with the number of their threads. ``threads``, as ``PID/task/TID``, are those of which is
-    wanted in which function of the kernel they wait. Of more sockets than are read, those at ``ports`` come first."""
+    ``schedstat`` is wanted, with the number of their threads. ``threads``, as ``PID/task/TID``, are those whose
+    ``wchan`` is wanted. Of more sockets than are read, those at ``ports`` come first."""
 
     files: tuple[Wanted, ...]
     processes: bool = False

@@ -187,7 +187,7 @@ class ProcessTable:
         return wanted
 
     def want_threads(self) -> tuple[str, ...]:
-        """The threads of which is read next in which function of the kernel they wait."""
+        """The threads whose ``wchan`` is read next."""
         serving = {kind.group for kind in self._served}
         just, earlier = list[str](), list[str]()
         for known in self._known.values():
@@ -356,7 +356,7 @@ class ProcessTable:
             known.waits, known.row = waits, None
 
     def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
-        """Each that was asked stands for others."""
+        """Each thread that was asked counts for as many as it stands for."""
         self.sleeping = None
         if any(text.strip() not in ("", "0") for text in texts.values()):
             asleep = (thread for thread, text in texts.items() if _SLEEPS.search(text))

@@ -37,7 +37,7 @@ own."""
 
 
 TIMER = "timer"
-"""The kind and the name of what a page that sleeps waits for: nobody is asked, but the page waits as for a service."""
+"""Kind and name of the share of a page that sleeps: it waits as it would for a service, but asks none."""
 
 
 class Part(StrEnum):

@@ -70,7 +70,7 @@ class Fake:
             name, _, told = part.partition("\n")
             parts[name] = told.strip()
         parts["="] = " ".join(sorted(parts["="].split(), key=int))
-        # the one lists processes where they have changed, the other where it is told which there are
+        # perl prints the list of processes when it changes, awk when it receives one
         return {name: told for name, told in parts.items() if name not in ("", "l")}
 
     def close(self) -> None:
