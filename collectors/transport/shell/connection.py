@@ -20,6 +20,7 @@ _LINE_BYTES = 2000
 _MESSAGES = 30
 _MOST_BYTES, _MOST_LINES = 1 << 20, 50_000
 _ENDING_S = 1.0
+_REFUSAL_S = 0.2  # ssh prints its reason before it closes the socket, but we may read it later
 
 Explain = Callable[[Sequence[str], int | None, str], TransportError]
 """Says why a connection ended, from the messages of its process, its exit status and what was printed there last."""
@@ -43,7 +44,8 @@ class ShellConnection:
         self.directory = directory.path
         self._sockets = directory
         self.messages: deque[str] = deque(maxlen=_MESSAGES)
-        self.refusal = ""
+        self._refusal = ""
+        self._refused = asyncio.Event()
         self._noted = 0
         self._endless = False
         self._silence_s = frames.LOOP_SILENCE_S
@@ -115,6 +117,18 @@ class ShellConnection:
             self._beside.popleft()
         if self._beside:
             self.send(self._beside[0][1])
+
+    def forget_refusal(self) -> None:
+        self._refusal = ""
+        self._refused.clear()
+
+    async def refusal(self) -> str:
+        """Why ssh did not open a connection that it was to forward, said since :meth:`forget_refusal`; ``""`` if it
+        says nothing."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_REFUSAL_S):
+                await self._refused.wait()
+        return self._refusal
 
     async def close(self) -> None:
         """End the remote shell by the end of its input, then the process that leads there, surely."""
@@ -198,7 +212,8 @@ class ShellConnection:
                 self._noted += 1
                 message = on_one_line(line[:_LINE_BYTES])
                 if "open failed" in message:
-                    self.refusal = message
+                    self._refusal = message
+                    self._refused.set()
                 else:
                     self.messages.append(message)
             if answer is None or not found:

@@ -4,8 +4,8 @@ that only this user can enter. The request then comes from that machine itself, 
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 from collectors.errors import FetchError
@@ -64,13 +64,13 @@ class RemotePages(ABC):
         socket = await self._socket(address)
         if address not in self._clients:
             self._clients[address] = StatusClient(socket)
-        with self._explained(address):
+        async with self._explained(address):
             return await self._clients[address].get(url, timeout_s)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
         """Raises :class:`FetchError`."""
         socket = await self.reach(address)
-        with self._explained(address):
+        async with self._explained(address):
             return await exchange(socket, question, timeout_s)
 
     async def reach(self, address: str) -> str:
@@ -91,15 +91,16 @@ class RemotePages(ABC):
                 self.sockets[address] = socket
             return self.sockets[address]
 
-    @contextmanager
-    def _explained(self, address: str) -> Generator[None]:
+    @asynccontextmanager
+    async def _explained(self, address: str) -> AsyncGenerator[None]:
         """Raise the reason if the server refuses: the socket here always takes a connection, so ssh or the relay says
         whether the server did."""
-        self._connection.refusal = self.refusals[address] = ""
+        self.refusals[address] = ""
+        self._connection.forget_refusal()
         try:
             yield
         except FetchError:
-            said = self.refusals[address] or self._connection.refusal
+            said = self.refusals[address] or await self._connection.refusal()
             for words, refusal in _REFUSALS.items():
                 if words in said:
                     raise FetchError(refusal.message, fix=refusal.fix) from None

@@ -130,6 +130,23 @@ async def test_the_reason_of_a_refused_connection_is_that_of_its_address(
     assert reasons == ["connection refused: nothing is listening there", "no response there"]
 
 
+async def test_the_reason_may_be_read_after_the_socket_is_closed(
+    process: Process, connection: ShellConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = RelayedPages(connection, ("sh",))
+    pages.sockets = {"web1:80": "/nowhere"}
+
+    async def exchange(*_: object) -> bytes:
+        line = b"channel 3: open failed: connect failed: Connection refused\n"
+        asyncio.get_running_loop().call_soon(process.stderr.feed_data, line)
+        raise FetchError("the server closed the connection")
+
+    monkeypatch.setattr(shell_pages, "exchange", exchange)
+    for _ in range(2):
+        with pytest.raises(FetchError, match="connection refused: nothing is listening there"):
+            await pages.ask("web1:80", b"", 1.0)
+
+
 async def test_a_relay_that_does_not_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[tuple[asyncio.subprocess.Process, SocketDirectory]] = []
 
