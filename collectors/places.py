@@ -4,16 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from collectors.machine import EVERYWHERE, Endpoint
-
-
-def port_of(url: str) -> int:
-    """Return the port of a URL, 0 if it is invalid."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return 0
-    return port or (443 if parts.scheme == "https" else 80)
+from loadtop.model.places import port_of
 
 
 def serving(places: Mapping[int, Collection[Endpoint]], target_url: str) -> frozenset[int]:

@@ -18,10 +18,11 @@ from collectors.errors import ParseError, TransportError
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import PORT, STREAMS, parse_streams
 from collectors.machine import Endpoint, Machine, Missing
-from collectors.places import behind, port_of, serving
+from collectors.places import behind, serving
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER
+from loadtop.model.places import port_of
 
 SOON_S, AGAIN_S, MOST_S = 0.5, 30.0, 240.0
 """Seconds between looks: while the tested port has no connections or more is found; then twice as long each time, up to

@@ -15,10 +15,10 @@ from collectors.config_files import View, view_of
 from collectors.errors import AbsentError, FetchError, ParseError, ReadError, SilentError, TransportError
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Machine, Page
-from collectors.places import port_of
 from collectors.under_test import UnderTest
 from loadtop.i18n import Message, Translatable
 from loadtop.model import Cause, HostSample, Listener, Outcome, ServerReading, State
+from loadtop.model.places import port_of
 
 MOST_ASKED = 60  # pages that one search asks for: anyone can start processes with the name of a server
 

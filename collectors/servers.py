@@ -14,7 +14,6 @@ from collectors.machine import Machine
 from collectors.mysql.collector import MysqlCollector
 from collectors.nginx.collector import NginxCollector
 from collectors.php_fpm.collector import FpmCollector
-from collectors.places import port_of
 from collectors.postgresql.collector import PostgresqlCollector
 from collectors.redis.collector import RedisCollector
 from collectors.server_collector import ServerCollector
@@ -22,6 +21,7 @@ from collectors.under_test import UnderTest
 from collectors.uwsgi.collector import UwsgiCollector
 from collectors.waits import Waits
 from loadtop.model import HostSample, Role
+from loadtop.model.places import port_of
 
 COLLECTORS: tuple[type[ServerCollector[Any]], ...] = (  # every kind of server: one line each
     ApacheCollector,

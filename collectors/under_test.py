@@ -16,11 +16,12 @@ from collectors.errors import TransportError
 from collectors.kind import Kind
 from collectors.machine import Endpoint, Machine
 from collectors.parsing import excerpt
-from collectors.places import behind, origin_of, port_of, serving
+from collectors.places import behind, origin_of, serving
 from collectors.request_path import RequestPath
 from collectors.routing import Backends, Router, Routes
 from loadtop.i18n import Message, plural
 from loadtop.model import Role
+from loadtop.model.places import port_of
 
 _SECURE_PORTS = (443, 8443)
 _MOST_ORIGINS = 6

@@ -10,9 +10,9 @@ from collectors.errors import AbsentError, TransportError
 from collectors.kind import Kind
 from collectors.linux import locks, peers
 from collectors.machine import Machine, Missing, Outcomes, Wanted
-from collectors.places import port_of
 from collectors.request_path import RequestPath
 from loadtop.model import SERVICE, SERVING, Cause, FileLock, HostSample, Outcome, Peers, Role
+from loadtop.model.places import port_of
 
 SOON_S = 0.5  # between looks for the file of a lock, while one is not known
 MOST_FILES = 256  # that are remembered, or known not to be found

@@ -102,6 +102,15 @@ class TestApache:
         found = of_host(APACHE_WORKERS, view, load={"server": seen, "in_flight": in_flight})
         assert value(found, "tcp.accept_queue") == waiting
 
+    def test_behind_a_proxy_the_queue_at_its_own_port_counts(self) -> None:
+        behind = page(board(1, 3), url="http://127.0.0.1:8080/server-status?auto")
+        view = serving(behind, kind=APACHE, sample=queue(9))
+        found = of_host(APACHE_WORKERS, view, load={"server": replace(SEEN, port=80), "in_flight": 12})
+        assert (found.over, value(found, "tcp.accept_queue")) == (True, 9)
+        assert page(board(1), url="http://[x/").capacity, "a recording can hold any URL"
+        odd = serving(page(board(5), url="http://[x/"), kind=APACHE, sample=queue(9))
+        assert value(of_host(APACHE_WORKERS, odd, load={"server": SEEN}), "tcp.accept_queue") == 9
+
     @pytest.mark.parametrize(
         ("outcome", "waiting", "groups", "over"),
         [

@@ -1,7 +1,6 @@
 """Apache as a kind of server. Its verdict: all worker slots are taken, so that requests wait for a worker."""
 
 from collections.abc import Callable, Iterator, Sequence
-from urllib.parse import urlsplit
 
 from loadtop.diagnosis.finding import Evidence
 from loadtop.diagnosis.forecast import Use, served
@@ -10,6 +9,7 @@ from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreemen
 from loadtop.diagnosis.waiting import backs_up
 from loadtop.i18n import Message, Text, Translatable, grouped, listed, mean_figure, plain, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role, State
+from loadtop.model.places import port_of
 from loadtop.model.server import FULL_PCT
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.metrics import Metric, sum_known
@@ -35,7 +35,7 @@ SLOTS: Translatable = "worker slots"
 
 FULL_SOURCE = "Linuxfabrik monitoring plugins: 95 % of the slots"
 FULL_CLEAR_PCT = 85.0  # percent of the slots taken below which it is cleared
-QUEUE = 0  # connections in the accept queue of the server's port: any that stays there waits for a worker
+QUEUE = 0  # connections in the accept queue of the server's ports: any that stays there waits for a worker
 
 HALF = 0.5  # part of the slots that must be taken before requests beyond their number count as waiting; our own
 
@@ -45,8 +45,8 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
     rates, sample = host.rates, host.sample
     if rates is None or sample is None:
         return None
-    queue = _accept_queue(measured, host)
     pages = [each.reading for each in host.servers(NAME, ApacheStatus)]
+    queue = _accept_queue(measured, host, pages)
     if pages:
         return _by_scoreboard(measured, host, max(pages, key=lambda page: page.full), queue)
     silent = any(outcome.collector == NAME and outcome.state is State.FAILED for outcome in sample.outcomes)
@@ -109,8 +109,9 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     return sentences(more, shorter if kept > capacity / 2 else None, room)
 
 
-def _accept_queue(measured: Measured, host: HostView) -> int | None:
-    """Connections waiting on the tested port of this machine; ``None`` where that was not read."""
+def _accept_queue(measured: Measured, host: HostView, pages: Sequence[ApacheStatus]) -> int | None:
+    """Connections waiting on the tested port of this machine, and where it has another, as behind a proxy, on the one
+    of its pages; ``None`` where that was not read."""
     load, sample = measured.load, host.sample
     if load is None or sample is None or sample.tcp is None:
         return None
@@ -118,7 +119,8 @@ def _accept_queue(measured: Measured, host: HostView) -> int | None:
         # Nothing has been answered yet, so that the port is not known: what requests wait at is the fullest.
         waiting = max((listener.queue for listener in sample.tcp.listeners), default=0)
         return waiting if load.in_flight and waiting else None
-    queues = [listener.queue for listener in sample.tcp.listeners if listener.port == load.server.port]
+    ports = {load.server.port, *(port_of(page.url) for page in pages)}
+    queues = [listener.queue for listener in sample.tcp.listeners if listener.port in ports]
     return sum(queues) if queues else None
 
 
@@ -236,8 +238,7 @@ def _lacks(pages: tuple[ApacheStatus, ...], sample: HostSample) -> Lack:
     # The kernel cuts a ListenBacklog to net.core.somaxconn (listen(2)).
     limits = {listener.port: listener.backlog for listener in (sample.tcp.listeners if sample.tcp is not None else ())}
     for page in pages:
-        parts = urlsplit(page.url)
-        limit = limits.get(parts.port or (443 if parts.scheme == "https" else 80))
+        limit = limits.get(port_of(page.url))
         if limit and page.listen_backlog is not None and limit < page.listen_backlog:
             asked = page.listen_backlog
             return Lack(
