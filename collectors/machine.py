@@ -41,8 +41,8 @@ class Wanted(Struct, frozen=True):
 class Request(Struct, frozen=True):
     """``asleep`` are processes that need to be read only once in :data:`IDLE_EVERY` readings: the transport chooses
     when. ``pss`` are those whose ``smaps_rollup`` is wanted, which may come with a later reading, ``waits`` those whose
-    ``schedstat`` is wanted, with the number of their threads. ``threads``, as ``PID/task/TID``, are those whose
-    ``wchan`` is wanted. Of more sockets than are read, those at ``ports`` come first."""
+    ``schedstat`` is wanted, with the number of their threads. ``threads``, as ``PID/task/TID``, are those of which the
+    next such reading is to tell where they wait. Of more sockets than are read, those at ``ports`` come first."""
 
     files: tuple[Wanted, ...]
     processes: bool = False
@@ -131,7 +131,8 @@ class Reading(Struct, frozen=True):
     ``pids`` are all that exist. ``own`` are processes of loadtop itself: they and their descendants are the
     generator's. ``seconds`` is the time that each file took where the transport can tell. ``waits`` maps a pid to a
     line for each thread: its number and its ``schedstat``. What did nothing since the last such reading is left out.
-    ``wchan`` maps a thread to the text of that file."""
+    ``wchan`` maps a thread that the request before named to lines of :mod:`collectors.linux.sleeping`, from several
+    moments since then where the transport can look at that many."""
 
     at: float
     files: Mapping[str, str | Missing]

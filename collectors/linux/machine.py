@@ -172,6 +172,8 @@ class LinuxMachine:
                 "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
             ),
             sleeping=self._table.sleeping,
+            blocked_threads=self._table.blocked,
+            timeouts_ms=self._table.timeouts_ms,
             cgroup=groups[0] if groups else None,
             more_cgroups=groups[1:],
             outcomes=tuple(run.found),

@@ -4,6 +4,7 @@ The text is made by a transport (``tcp_clocks.py`` here, ``queues.pl`` on a remo
 transport began:
 
 ``readings N``: how often the connections were looked at; the first line.
+``queues N``: how often the accept queues were; ``= PORT QUEUED``: connections that waited at a port to be accepted.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
 ``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
 that user have opened to a place, as in :class:`loadtop.model.Peer`. ``| PATH USER ...``: the same of a unix socket.
@@ -23,7 +24,7 @@ from collectors.kind import Service
 from collectors.linux.unix_sockets import PORT, is_plain
 from collectors.machine import Endpoint
 from collectors.parsing import MOST_PORT, complete_lines, count, excerpt
-from loadtop.model import Peer, Peers
+from loadtop.model import Peer, Peers, Queued
 
 CLOCKS = "@clocks"
 MOST_PEERS = 256  # places that are followed on one machine
@@ -71,11 +72,14 @@ class Asked(Struct, frozen=True):
 
 
 class Clocks(Struct, frozen=True):
-    """``accepted``: the users whose processes accept connections, by place of this machine."""
+    """``accepted``: the users whose processes accept connections, by place of this machine. ``queued``: the sums of
+    accept queues."""
 
     readings: int
     accepted: Mapping[Endpoint, frozenset[int]]
     asked: tuple[Asked, ...]
+    queued: tuple[Queued, ...]
+    queue_readings: int
 
 
 def parse(text: str) -> Clocks:
@@ -87,6 +91,8 @@ def parse(text: str) -> Clocks:
         )
     accepted = defaultdict[Endpoint, set[int]](set)
     asked: list[Asked] = []
+    queued: list[Queued] = []
+    queue_readings = 0
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted[_place(words[1])].add(count(words[2], "user of a socket", _MOST_USER))
@@ -94,10 +100,14 @@ def parse(text: str) -> Clocks:
             user = count(words[2], "user of a socket", _MOST_USER)
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
             asked.append(Asked(place, user, *(count(each, "open connections of the server") for each in words[3:])))
+        elif len(words) == 2 and words[0] == "queues":
+            queue_readings = count(words[1], "readings")
+        elif len(words) == 3 and words[0] == "=":
+            queued.append(Queued(count(words[1], "port of a queue", MOST_PORT), count(words[2], "accept queue")))
         else:
             raise ParseError(f"open connections of the server: unexpected line {excerpt(' '.join(words))}")
     users = {place: frozenset(found) for place, found in accepted.items()}
-    return Clocks(count(first[1], "readings"), users, tuple(asked))
+    return Clocks(count(first[1], "readings"), users, tuple(asked), tuple(queued), queue_readings)
 
 
 def _place(text: str) -> Endpoint:
@@ -212,4 +222,6 @@ class PeerCounters:
                     by_connection=place.port == PORT,
                 )
             )
-        return Peers(clocks.readings, tuple(sorted(found, key=lambda peer: peer.address)))
+        found.sort(key=lambda peer: peer.address)
+        queued = tuple(each for each in clocks.queued if each.connections)
+        return Peers(clocks.readings, tuple(found), queued, clocks.queue_readings)

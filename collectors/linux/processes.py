@@ -15,22 +15,20 @@ Waits of servers and loadtop's own processes for a CPU are read for each thread:
 that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
 read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 
-A page that sleeps (PHP's ``usleep``, Python's ``time.sleep`` since 3.11) waits for nothing but a timer: its thread is
-then in the kernel's function for that, which ``wchan`` names (Documentation/filesystems/proc.rst) to root and to the
-same user; others read ``0``. A sample asks it of :data:`ASKED_THREADS` threads that have just run, chosen at random,
-and of some that ran earlier: idle workers have not. Programs of no known kind are not asked: a program in Go, for one,
-has a thread that always sleeps.
+Whether the page that a thread serves sleeps (:mod:`collectors.linux.sleeping`) is asked of :data:`ASKED_THREADS`
+threads that have just run, chosen at random, and of some that ran earlier: idle workers have not. Programs of no known
+kind are not asked: one in Go, say, has a thread that always sleeps, and event loops have timers of their own.
 """
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collectors.errors import AbsentError, ParseError
 from collectors.kind import Kind
+from collectors.linux import sleeping
 from collectors.machine import NO_FILE, NOT_PERMITTED, Member, Missing, ProcessStat, Reading
-from collectors.parsing import complete_lines, count, excerpt, row, short
+from collectors.parsing import complete_lines, count, count_or_none, excerpt, row, short
 from loadtop.i18n import Message
 from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, Cause, Process, Role
 
@@ -41,10 +39,9 @@ PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
 PSS_AGAIN_EVERY = 3  # samples, in one of which one that is out of date is read
 MOST_TASKS = 600
-ASKED_THREADS, ASKED_EARLIER = 25, 5
+ASKED_THREADS, ASKED_EARLIER = 50, 10
 JUST, RECENT = 3, 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
 MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
-_SLEEPS = re.compile(r"n(?:ano)?sleep")  # hrtimer_nanosleep, do_nanosleep, common_nsleep: the name has changed
 
 
 def parse_stat(stat: str) -> ProcessStat:
@@ -118,6 +115,7 @@ class ProcessTable:
         self._kinds = kinds
         self._weighed = [kind.group for kind in kinds if kind.role in (Role.WEB, Role.APPLICATION)]
         self._served = [kind for kind in kinds if kind.role in SERVING]
+        self._looping = {kind.group for kind in kinds if kind.event_loop}
         self._timed = {SERVICE, LOADTOP, *(kind.group for kind in self._served)}
         self._known: dict[int, _Known] = {}
         self._members: dict[str, tuple[_Known, ...]] = {}
@@ -127,8 +125,15 @@ class ProcessTable:
         self._pss_refused = ""
         self._waits_wanted: dict[int, int] = {}
         self._stands_for: dict[str, float] = {}
+        self._asked: dict[str, float] = {}
         self.sleeping: float | None = None
         """How many threads of the servers under test wait for a timer; ``None`` where that may not be read."""
+
+        self.blocked: float | None = None
+        """How many of these threads wait in an uninterruptible sleep."""
+
+        self.timeouts_ms: tuple[int, ...] = ()
+        """How long their event loops that have just run wait at most, as in :class:`~loadtop.model.HostSample`."""
 
         self._others_hidden = False
         self._aside: frozenset[int] = frozenset()
@@ -187,7 +192,7 @@ class ProcessTable:
         return wanted
 
     def want_threads(self) -> tuple[str, ...]:
-        """The threads whose ``wchan`` is read next."""
+        """The threads of which is read next where they wait, which comes with the reading after the next."""
         serving = {kind.group for kind in self._served}
         just, earlier = list[str](), list[str]()
         for known in self._known.values():
@@ -195,7 +200,7 @@ class ProcessTable:
             if known.counted in serving and passed <= RECENT:
                 threads = just if passed <= JUST else earlier
                 threads += [f"{known.stat.pid}/task/{task}" for task in known.waits]
-        self._stands_for = {}
+        self._asked, self._stands_for = self._stands_for, {}
         for threads, most in ((just, ASKED_THREADS), (earlier, ASKED_EARLIER)):
             asked = random.sample(threads, min(most, len(threads)))
             self._stands_for |= dict.fromkeys(asked, len(threads) / max(1, len(asked)))
@@ -357,10 +362,26 @@ class ProcessTable:
 
     def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
         """Each thread that was asked counts for as many as it stands for."""
-        self.sleeping = None
-        if any(text.strip() not in ("", "0") for text in texts.values()):
-            asleep = (thread for thread, text in texts.items() if _SLEEPS.search(text))
-            self.sleeping = sum(self._stands_for.get(thread, 0.0) for thread in asleep)
+        self.sleeping, self.blocked, self.timeouts_ms = None, None, ()
+        hidden = False
+        for thread in texts.keys() & self._asked.keys():
+            pid = count_or_none(thread.partition("/")[0])
+            lines, known = texts[thread].splitlines()[: sleeping.MOST_MOMENTS], self._known.get(pid or 0)
+            if known is None or not lines:
+                continue
+            if not any(map(sleeping.is_known, lines)):  # it runs, or belongs to somebody else
+                hidden = hidden or known.stat.state != "R"
+                continue
+            each = self._asked[thread] / len(lines)
+            self.sleeping, self.blocked = self.sleeping or 0.0, self.blocked or 0.0
+            self.blocked += each * sum(map(sleeping.is_blocked, lines))
+            if known.counted not in self._looping:
+                self.sleeping += each * sum(map(sleeping.sleeps, lines))
+            elif self._turn - known.ran <= JUST:
+                timeouts = map(sleeping.timeout_ms, lines)
+                self.timeouts_ms += tuple(timeout for timeout in timeouts if timeout is not None)
+        if hidden:
+            self.blocked = None
 
     def _group_of(self, stat: ProcessStat, own: frozenset[int]) -> str:
         """By its name that of a server, also where loadtop started it; loadtop's are ``own`` and their descendants."""

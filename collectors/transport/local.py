@@ -29,6 +29,7 @@ from collectors.transport.exchange import exchange, itself
 from collectors.transport.shell.frames import profiler
 from collectors.transport.status_client import StatusClient
 from collectors.transport.tcp_clocks import TcpClocks
+from collectors.transport.thread_looks import ThreadLooks
 from loadtop.model import PROFILE_S
 from loadtop.model.places import LOCAL
 
@@ -49,7 +50,8 @@ class LocalTransport:
         self._pss: Future[dict[int, str | Missing]] | None = None
         self._turn = 0
         self._waits_read: dict[int, str] = {}
-        self._clocks = TcpClocks()
+        self._threads = ThreadLooks(root)
+        self._clocks = TcpClocks(beside=self._threads.look)
         self._of_the_kernel = {
             QDISCS: rtnetlink.disciplines,
             CLOCKS: self._clocks.text,
@@ -105,6 +107,7 @@ class LocalTransport:
     def _read(self, request: Request, pss: dict[int, str | Missing]) -> Reading:
         files: dict[str, str | Missing] = {}
         seconds: dict[str, float] = {}
+        self._clocks.tested = request.ports
         at = time.clock_gettime(time.CLOCK_BOOTTIME)
         before = time.perf_counter()
         for wanted in request.files:
@@ -129,11 +132,7 @@ class LocalTransport:
             if pid in texts and texts[pid] != self._waits_read.get(pid)
         }
         self._waits_read = {pid: texts[pid] for pid in request.waits.keys() & texts.keys()}
-        wchan = {
-            thread: text
-            for thread in request.threads
-            if isinstance(text := file_system.read_whole(f"{self._root}/proc/{thread}/wchan", 99, once=True), str)
-        }
+        wchan = self._threads.exchange(request.threads)
         seconds["/proc/PID/stat"] = time.perf_counter() - before
         return Reading(at, files, self._page_kb, texts, pids, pss, self._own, seconds, waits, wchan)
 

@@ -9,6 +9,7 @@ import ipaddress
 import socket
 import struct
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
@@ -84,9 +85,15 @@ def listeners(ports: Collection[int] = ()) -> str:
     at these ``ports`` come first.
 
     Raises ``OSError`` where the kernel has no sock_diag or does not permit it."""
-    tested = [each for family in FAMILIES for each in _at_ports(family, _LISTEN, ports)]
-    others = [each for family in FAMILIES for each in islice(_dump(family, _LISTEN), MOST_DEVICES)]
-    return "".join(map(_row_of_ss, {each.inode: each for each in tested + others}.values()))
+    return "".join(map(_row_of_ss, _listening(ports)))
+
+
+def queues(ports: Collection[int] = ()) -> Counter[int]:
+    """The connections in the accept queues of the same sockets, by port. Raises ``OSError`` as they do."""
+    found = Counter[int]()
+    for each in _listening(ports):
+        found[int.from_bytes(each.port, "big")] += each.received
+    return found
 
 
 def open_sockets(table: str, limit: int, ports: Collection[int] = (), *, listening: bool = False) -> str:
@@ -158,6 +165,12 @@ def shown(address: bytes, port: int) -> str:
 def _dump(family: int, states: int, condition: bytes = b"") -> Iterator[_Socket]:
     for message in answers(_REQUEST.pack(family, socket.IPPROTO_TCP, states) + condition, family):
         yield _Socket(*_MESSAGE.unpack_from(message, HEADER.size))
+
+
+def _listening(ports: Collection[int]) -> Collection[_Socket]:
+    tested = [each for family in FAMILIES for each in _at_ports(family, _LISTEN, ports)]
+    others = [each for family in FAMILIES for each in islice(_dump(family, _LISTEN), MOST_DEVICES)]
+    return {each.inode: each for each in tested + others}.values()
 
 
 def _at_ports(family: int, states: int, ports: Collection[int]) -> Iterator[_Socket]:

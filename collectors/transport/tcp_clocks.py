@@ -14,11 +14,12 @@ rests 200 times as long as a reading took, so that readings take at most 0.5 % o
 (thousands of connections).
 """
 
+import contextlib
 import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -48,9 +49,18 @@ class TcpSums:
     readings: int = 0
     _asked: defaultdict[tuple[PackedAddress, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
     _accepted: set[tuple[PackedAddress, int]] = field(default_factory=set[tuple[PackedAddress, int]])
+    _queued: dict[int, int] = field(default_factory=dict[int, int])
+    _queue_readings: int = 0
     _segments: dict[tuple[PackedAddress, PackedAddress], int] = field(
         default_factory=dict[tuple[PackedAddress, PackedAddress], int]
     )
+
+    def add_queues(self, queues: Mapping[int, int]) -> None:
+        """Add a reading of accept queues, by port."""
+        self._queue_readings += 1
+        for port, waiting in queues.items():
+            if port in self._queued or len(self._queued) < MOST_PEERS:
+                self._queued[port] = self._queued.get(port, 0) + waiting
 
     def add(self, found: Sequence[sock_diag.Connection], accepted: set[tuple[PackedAddress, int]]) -> None:
         """Add a reading: the connections that were opened here, and where which users have accepted others."""
@@ -83,6 +93,8 @@ class TcpSums:
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""
         rows = [f"readings {self.readings}\n"]
+        rows += [f"queues {self._queue_readings}\n"]
+        rows += [f"= {port} {waited}\n" for port, waited in self._queued.items()]
         rows += [f"< {sock_diag.shown(*place)} {user}\n" for place, user in self._accepted]
         rows += [each.row(">", sock_diag.shown(*place), user) for (place, user), each in self._asked.items()]
         return "".join(rows)
@@ -90,13 +102,18 @@ class TcpSums:
 
 @dataclass(slots=True)
 class TcpClocks:
-    """Reads the clocks of this machine; :meth:`text` may be called from another thread."""
+    """Reads the clocks of this machine; :meth:`text` may be called from another thread. Several times a second,
+    ``beside`` is called."""
 
+    beside: Callable[[], None] = lambda: None
     _sums: TcpSums = field(default_factory=TcpSums)
     _unix: UnixClocks | None = field(default_factory=UnixClocks)  # ``None``: the kernel does not tell
     _unix_rows: str = ""
     _served: frozenset[int] = frozenset()
     _ports_due: float = 0.0
+    tested: Collection[int] = ()
+    """The ports whose accept queues are read first."""
+
     _problem: OSError | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -154,12 +171,30 @@ class TcpClocks:
             pause_s = max(PORTS_EVERY_S, PAUSE_PER_COST * (time.thread_time() - began))
             self._ports_due = time.monotonic() + pause_s
 
+    def _read_queues(self) -> None:
+        with contextlib.suppress(OSError):
+            queues = sock_diag.queues(self.tested)
+            with self._lock:
+                self._sums.add_queues(queues)
+
     def _run(self) -> None:
-        pause_s = LEAST_PAUSE_S
-        while not self._ended.wait(pause_s * random.uniform(0.5, 1.5)):  # noqa: S311 - so that no rhythm is met
-            began = time.thread_time()
-            self.read()
-            pause_s = min(MOST_PAUSE_S, max(LEAST_PAUSE_S, PAUSE_PER_COST * (time.thread_time() - began)))
+        due = [time.monotonic()] * 2
+        while not self._ended.wait(LEAST_PAUSE_S * _varied()):
+            self.beside()
+            for at, read in enumerate((self.read, self._read_queues)):
+                if time.monotonic() >= due[at]:
+                    began = time.thread_time()
+                    read()
+                    due[at] = time.monotonic() + _varied() * min(MOST_PAUSE_S, _rest_s(time.thread_time() - began))
+
+
+def _rest_s(cost_s: float) -> float:
+    return PAUSE_PER_COST * cost_s if PAUSE_PER_COST * cost_s > LEAST_PAUSE_S else 0.0
+
+
+def _varied() -> float:
+    """So that no rhythm is met."""
+    return random.uniform(0.5, 1.5)  # noqa: S311
 
 
 def is_open(each: sock_diag.Connection) -> bool:

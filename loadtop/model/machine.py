@@ -312,7 +312,9 @@ class HostSample(Struct, frozen=True):
 
     ``at`` is that machine's own uptime in seconds, so network delay does not distort rates. A part that is ``None`` has
     an :class:`Outcome` that says why; the same holds for a kind missing from ``servers``. ``facts`` is one object for
-    all samples. ``sleeping`` is how many threads of the servers under test wait for a timer, as far as can be told.
+    all samples. ``sleeping`` is how many threads of the servers under test wait for a timer, as far as can be told,
+    ``blocked_threads`` how many of them wait in an uninterruptible sleep, both on average over several moments, and
+    ``timeouts_ms`` how long their event loops waited at most until their next timer was due (0: they had none).
     ``cgroup`` is the control group of the web server, or of the only server under test, and ``more_cgroups`` those of
     others that are in another one.
     """
@@ -333,6 +335,8 @@ class HostSample(Struct, frozen=True):
     tcp: Tcp | None = None
     processes: tuple[Process, ...] | None = None
     sleeping: float | None = None
+    blocked_threads: float | None = None
+    timeouts_ms: tuple[int, ...] = ()
     cgroup: CgroupLimits | None = None
     more_cgroups: tuple[CgroupLimits, ...] = ()
     peers: Peers | None = None

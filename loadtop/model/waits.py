@@ -26,11 +26,21 @@ class Peer(Struct, frozen=True):
     by_connection: bool = False
 
 
+class Queued(Struct, frozen=True):
+    """The connections that waited in the accept queue of a port, added up over :attr:`Peers.queue_readings`."""
+
+    port: int
+    connections: int
+
+
 class Peers(Struct, frozen=True):
-    """``readings`` counts how often the connections have been looked at since the watch began."""
+    """``readings`` counts how often the connections have been looked at since the watch began. In ``queued``,
+    ports at which no connection has waited are missing; ``queue_readings`` counts how often accept queues were."""
 
     readings: int
     peers: tuple[Peer, ...] = ()
+    queued: tuple[Queued, ...] = ()
+    queue_readings: int = 0
 
 
 class FileLock(Struct, frozen=True):

@@ -23,16 +23,18 @@ Device = TypeVar("Device", model.Disk, model.Network)
 
 
 def host_rates(
-    before: model.HostSample, now: model.HostSample, kinds: Iterable[ServerKind]
+    before: model.HostSample, now: model.HostSample, kinds: Iterable[ServerKind], peers_since: float | None = None
 ) -> records.HostRates | None:
-    """The rates of one machine between two of its samples; ``None`` where no time passed or it was rebooted."""
+    """The rates of one machine between two of its samples; ``None`` where no time passed or it was rebooted.
+    ``peers_since`` is the machine's uptime at the last sample whose reading of connections was new."""
     seconds = now.at - before.at
     if seconds <= 0:
         return None
     cpu, cores = (None, ()) if before.cpu is None or now.cpu is None else _cpu(before.cpu, now.cpu)
     processes = None if now.processes is None else _processes(before.processes, now.processes, seconds)
     groups = None if processes is None else _groups(processes, kinds)
-    peers = _both(_peers, before.peers, now.peers, seconds)
+    passed = seconds if peers_since is None else max(seconds, now.at - peers_since)
+    peers = _both(_peers, before.peers, now.peers, passed)
     return records.HostRates(
         seconds=seconds,
         cpu=cpu,
@@ -51,6 +53,7 @@ def host_rates(
         cgroup=_both(_cgroup, before.cgroup, now.cgroup, seconds),
         peers=None if peers is None else _waiting(peers, groups or (), now.locks or ()),
         more_cgroups=_more_cgroups(before.more_cgroups, now.more_cgroups, seconds),
+        queued={} if before.peers is None or now.peers is None else _queued(before.peers, now.peers),
     )
 
 
@@ -301,6 +304,13 @@ def _peers(before: model.Peers, now: model.Peers, seconds: float) -> tuple[recor
     return tuple(each for each in found if each is not None)
 
 
+def _queued(before: model.Peers, now: model.Peers) -> dict[int, float]:
+    readings = now.queue_readings - before.queue_readings
+    earlier = {each.port: each.connections for each in before.queued}
+    waited = ((each.port, each.connections - earlier.get(each.port, 0)) for each in now.queued)
+    return {port: passed / readings for port, passed in waited if readings > 0 and passed >= 0}
+
+
 def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: float) -> records.PeerRates | None:
     names = ("connections", "questions", "age_ms", "segments")
     passed = [getattr(now, name) - (0 if before is None else getattr(before, name)) for name in names]
@@ -413,6 +423,7 @@ def _generator(before: model.GeneratorSample, now: model.GeneratorSample, second
         throttled=100.0 * stops / periods if periods and stops is not None else None,
         wait=None if most is None else most[1],
         wanted=None if most is None else sum(most),
+        waits=None if most is None else sum(waits),
     )
 
 

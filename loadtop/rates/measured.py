@@ -11,7 +11,15 @@ from loadtop.model import CgroupLimits, Frame, HostSample, HostState, LoadSample
 from loadtop.model.places import EXEC
 from loadtop.model.server import ServiceState
 from loadtop.rates.compute import host_rates, load_rates
-from loadtop.rates.records import CgroupRates, CpuShares, GroupRates, HostRates, LoadRates, ServerRates
+from loadtop.rates.records import (
+    CgroupRates,
+    CpuShares,
+    GroupRates,
+    HostRates,
+    LoadRates,
+    PeerRates,
+    ServerRates,
+)
 
 OLDEST_S = 5.0  # a rate over more time says little of this moment; our own
 
@@ -116,13 +124,15 @@ class Measured(Struct, frozen=True):
 class Measurer:
     """Turns frames into measured ones by keeping the previous sample of the load and of each machine, and of each
     server the newest reading, up to :data:`OLDEST_S`: a server without a free connection drops some of its own status
-    pages, and its rates matter most then."""
+    pages, and its rates matter most then. The services that it asks stay as long too: where the kernel has a large
+    table of connections, not every interval has a reading."""
 
     def __init__(self, kinds: Iterable[ServerKind]) -> None:
         self._kinds = tuple(kinds)
         self._load: LoadSample | None = None
         self._hosts: dict[str, HostSample] = {}
         self._fresh_at: dict[str, float] = {}
+        self._peers: dict[str, tuple[float, tuple[PeerRates, ...]]] = {}  # since when, on the clock of the host
 
     def measure(self, frame: Frame) -> Measured:
         rates = None
@@ -139,7 +149,19 @@ class Measurer:
         before = self._hosts.get(state.name)
         self._hosts[state.name] = _with_missed(before, state.sample)
         self._fresh_at[state.name] = frame.at
-        return HostView(state, None if before is None else host_rates(before, state.sample, self._kinds), 0.0)
+        if before is None:
+            return HostView(state, None, 0.0)
+        at, newest = self._peers.get(state.name, (before.at, None))
+        rates = host_rates(before, state.sample, self._kinds, peers_since=at)
+        if rates is not None and rates.peers is not None:
+            self._peers[state.name] = state.sample.at, rates.peers
+        elif rates is not None and _has_no_new_reading(before, state.sample) and state.sample.at - at < OLDEST_S:
+            rates = replace(rates, peers=newest)
+        return HostView(state, rates, 0.0)
+
+
+def _has_no_new_reading(before: HostSample, now: HostSample) -> bool:
+    return before.peers is not None and now.peers is not None and before.peers.readings == now.peers.readings
 
 
 def _with_names(asking: HostView, hosts: Sequence[HostView]) -> HostView:

@@ -249,6 +249,9 @@ class HostRates(Struct, frozen=True):
     cgroup: CgroupRates | None = None
     peers: tuple[PeerRates, ...] | None = None
     more_cgroups: tuple[CgroupRates, ...] = ()
+    queued: Mapping[int, float] = {}
+    """The mean number of connections in accept queues by port, over several moments; some at which none waited are
+    missing."""
 
     def of_kind(self, name: str, record: type[R]) -> tuple[ServerRates[R], ...]:
         """The servers of one kind, whose readings are of type ``record``."""
@@ -269,7 +272,7 @@ class GeneratorRates(Struct, frozen=True):
     ``throttled`` the percentage of the periods in which a quota stopped them, ``None`` where there is none.
 
     ``wanted`` is the most that one worker used and waited for of a core, in percent, and ``wait`` what it waited of
-    that; ``None`` where waits are not known.
+    that; ``waits`` is what all workers waited. ``None`` where waits are not known.
 
     ``late`` and ``unsent`` are requests per second; ``None`` if an engine does not report them."""
 
@@ -282,6 +285,7 @@ class GeneratorRates(Struct, frozen=True):
     throttled: float | None = None
     wait: float | None = None
     wanted: float | None = None
+    waits: float | None = None
 
 
 class LoadRates(Struct, frozen=True):

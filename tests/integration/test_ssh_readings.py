@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import FetchError, TransportError
-from collectors.linux import sockets
+from collectors.linux import sleeping, sockets
 from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.peers import CLOCKS, Asked, Clocks
@@ -229,6 +230,45 @@ async def test_accepted_connections_are_told_although_few_readings_list_them(far
         async with asyncio.timeout(15):
             while another not in (await told()).accepted:
                 pass
+
+
+@pytest.mark.parametrize("place", ["ssh", "local"])
+async def test_accept_queues_are_added_up(far: SshTransport, place: str) -> None:
+    local = LocalTransport()
+    machine = far if place == "ssh" else local
+    request = Request((Wanted(CLOCKS),))
+    with socket.create_server(("127.0.0.1", 0)) as listener, contextlib.ExitStack() as waiting:
+        port = listener.getsockname()[1]
+        for _ in range(3):
+            waiting.enter_context(socket.create_connection(("127.0.0.1", port)))
+        readings = 0
+        async with asyncio.timeout(15):
+            while readings < 2:
+                text = (await machine.read(request)).files[CLOCKS]
+                assert isinstance(text, str), text
+                clocks = parse_clocks(text)
+                readings = clocks.queue_readings
+                assert {each.port: each.connections for each in clocks.queued}.get(port, 0) == 3 * readings
+    await local.close()
+
+
+async def test_where_threads_wait_there_comes_with_the_next_reading(far: SshTransport) -> None:
+    commands = (("sleep", "60"), (sys.executable, "-c", "import asyncio; asyncio.run(asyncio.sleep(60))"))
+    running = [await asyncio.create_subprocess_exec(*command) for command in commands]
+    sleeper, loop = (f"{process.pid}/task/{process.pid}" for process in running)
+    request = Request((Wanted(CLOCKS), Wanted("/proc/uptime")), processes=True, threads=(sleeper, loop))
+    try:
+        assert (await far.read(request)).wchan == {}
+        found: Mapping[str, str] = {}
+        async with asyncio.timeout(15):
+            while not (sleeping.sleeps(found.get(sleeper, "")) and sleeping.timeout_ms(found.get(loop, ""))):
+                found = (await far.read(request)).wchan  # until both have begun to wait
+    finally:
+        for process in running:
+            process.kill()
+            await process.wait()
+    assert found.keys() == {sleeper, loop}
+    assert 40_000 < (sleeping.timeout_ms(found[loop]) or 0) <= 60_000, found
 
 
 async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from loadtop.model import (
     Peers,
     Pressure,
     Process,
+    Queued,
     Role,
     Swap,
     Tcp,
@@ -296,7 +297,7 @@ def test_load(changes: dict[str, Any], rates: LoadRates | None) -> None:
         ({"loop_delay_s": None, "late": 9, "unsent": None}, GeneratorRates(75.0, 50.0, 2, None, 0.0, None, 20.0)),
         (
             {"worker_cpu_s": (2.0, 5.5, 0.5), "worker_wait_s": (0.5, 1.5, 0.25)},
-            GeneratorRates(100.0, 50.0, 3, 4.0, 2.0, 3.0, 20.0, wait=50.0, wanted=75.0),
+            GeneratorRates(100.0, 50.0, 3, 4.0, 2.0, 3.0, 20.0, wait=50.0, wanted=75.0, waits=75.0),
         ),
         ({"worker_wait_s": (0.2,)}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, 20.0)),
         ({"quota_periods": 100}, GeneratorRates(75.0, 50.0, 2, 4.0, 2.0, 3.0, None)),
@@ -399,6 +400,14 @@ def test_processes_that_compute_do_not_wait_on_their_unix_sockets() -> None:
     }
     idle = two_seconds({"peers": Peers(0)}, {"peers": Peers(5, peers[:1])})
     assert [peer.questions for peer in idle.peers or ()] == [1.0]
+
+
+def test_accept_queues_over_the_readings_of_an_interval() -> None:
+    before = Peers(0, (), (Queued(80, 100), Queued(81, 9), Queued(82, 7)), 5)
+    after = Peers(0, (), (Queued(80, 120), Queued(81, 8), Queued(82, 7), Queued(83, 1)), 10)
+    assert two_seconds({"peers": before}, {"peers": after}).queued == {80: 4.0, 82: 0.0, 83: 0.2}
+    assert two_seconds({"peers": before}, {"peers": replace(after, queue_readings=5)}).queued == {}
+    assert two_seconds({}, {"peers": after}).queued == {}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from loadtop.model import Core, Cpu, CpuTimes, Frame, HostState, Peer, Peers, Role, ServerReading
 from loadtop.rates.compute import cpu_shares, host_rates
 from loadtop.rates.measured import Measurer
-from loadtop.rates.records import ServerRates
+from loadtop.rates.records import PeerRates, ServerRates
 from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.nginx.record import NginxStatus
@@ -131,3 +131,25 @@ def test_a_service_is_named_by_the_watched_machine_with_its_address(address: str
     measurer.measure(frame(0, Peers(0)))
     rates = known(measurer.measure(frame(1, Peers(5, (Peer(address, None, 1, 5, 5, 5, 5),)))).hosts[0].rates)
     assert [peer.host for peer in rates.peers or ()] == [owner]
+
+
+def test_the_services_that_a_server_asks_stay_until_connections_are_read_again() -> None:
+    """Exchanges are over the time since the reading before."""
+
+    def asked(at: int, readings: int, segments: int) -> tuple[PeerRates, ...] | None:
+        peers = Peers(readings, (Peer("10.0.0.5:3306", "mysql", 1, 5 * readings, 0, 0, segments),))
+        sample = replace(SAMPLE, at=100.0 + at, peers=peers)
+        frame = Frame(at, float(at), 0.0, None, (HostState("web1", "target", sample, fresh=True),))
+        rates = measurer.measure(frame).hosts[0].rates
+        return None if rates is None else rates.peers
+
+    measurer = Measurer(KINDS)
+    assert asked(0, 1, 0) is None
+    first = known(asked(1, 2, 100))
+    assert first[0].exchanges == 100.0
+    assert asked(2, 2, 100) == asked(3, 2, 100) == first
+    later = known(asked(4, 3, 400))
+    assert later[0].exchanges == 100.0
+    for at in range(5, 9):
+        assert asked(at, 3, 400) == later
+    assert asked(9, 3, 400) is None, "they are too old"

@@ -122,11 +122,11 @@ class ShellConnection:
         self._refusal = ""
         self._refused.clear()
 
-    async def refusal(self) -> str:
-        """Why ssh did not open a connection that it was to forward, said since :meth:`forget_refusal`; ``""`` if it
-        says nothing."""
+    async def refusal(self, *, wait: bool) -> str:
+        """Why ssh did not open a connection that it was to forward, said since :meth:`forget_refusal` or a moment from
+        now; ``""`` if it says nothing."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_REFUSAL_S):
+            async with asyncio.timeout(_REFUSAL_S if wait else 0.0):
                 await self._refused.wait()
         return self._refusal
 

@@ -7,7 +7,7 @@ for them. A text that is the same as in the frame before is not sent again.
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from collectors import host_names
 from collectors.errors import TransportError
+from collectors.linux import sleeping
 from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
@@ -38,6 +39,9 @@ SCRIPT_FAILURES = (
 )
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
+_MOST_LOOKS, _MOST_MOMENTS = 60, 4
+"""Between two samples, at where threads wait: all looks at a thread, which take about 5 us there each, and moments."""
+
 NO_QUEUES = "accept queues cannot be read there"
 _LISTS = {HOLDERS: "o", HELD: "l", OPEN_FILES: "x"}  # orders
 _TABLES = frozenset(wanted.path for wanted in TABLES)
@@ -49,7 +53,7 @@ _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]{1,4096}) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d{1,9}/)[^\n':]{0,999})'?(?: for reading)?: ([^\n]{1,99})(?:\n|\Z)"
 )
-_OF_PERL = re.compile(r"[efgklmoptuwzsDU] ")
+_OF_PERL = re.compile(r"[efgklmoptuwzsDUW](?: |$)")
 _OF_THE_KERNEL = re.compile(r"/sys/(?!fs/)\S{0,4096}|/proc/(?:self|\d{1,10})/(?:ns|fd)/", re.ASCII)
 """Directories that perl reads: others can be on a file system that is dead."""
 
@@ -58,6 +62,7 @@ _PAGE_BYTES = range(1024, (1 << 20) + 1)
 _USUAL_PAGE = 4096
 _MOST_PID = 1 << 31
 _STAT_LENGTH = 512  # longer than any: about 52 numbers, most of them left out there
+_WCHAN = re.compile(r"f [1-9]\d{0,9}/task/\d{1,10}/wchan", re.ASCII)
 _STAT = re.compile(r"([1-9]\d{0,9})/stat", re.ASCII)
 _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
@@ -79,6 +84,8 @@ def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
     awk, perl = bare(_HERE / "read.awk"), bare(_HERE / "queues.pl") + bare(_HERE / "read.pl")
     perl = perl.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
     perl = perl.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
+    perl = perl.replace("@LOOKS@", str(_MOST_LOOKS)).replace("@MOMENTS@", str(_MOST_MOMENTS))
+    perl = perl.replace("@EPOLL@", sleeping.EPOLL.pattern).replace("@AT_EASE@", sleeping.AT_EASE.pattern)
     return awk.replace("@IDLE_EVERY@", str(IDLE_EVERY)), perl.replace("@IDLE_EVERY@", str(IDLE_EVERY))
 
 
@@ -162,6 +169,12 @@ class _Sorted:
         self.clocks, self.streams = (any(what == each for _, what, _ in made) for each in (CLOCKS, STREAMS.path))
 
 
+def _brief(thread: str) -> str:
+    """A process's first thread by its pid alone: the shell there reads orders byte by byte."""
+    pid, _, task = thread.partition("/task/")
+    return pid if pid == task else thread
+
+
 class Orders:
     """Turns requests into lines. Remembers the state of the remote side, so that only changes are sent."""
 
@@ -172,6 +185,7 @@ class Orders:
         self._lines: dict[str, str] = {}
         self._asleep: frozenset[int] = frozenset()
         self._waits: Mapping[int, int] = {}
+        self._threads: tuple[str, ...] = ()
 
     def sample(
         self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str, clocks: bool = True
@@ -188,7 +202,7 @@ class Orders:
             lines += self._tasks(request.waits)
             kept = set(self._files)
             more = (path for path in asked.plain if path not in kept)
-            lines.append(" ".join(("s", mark, *more, *(f"{thread}/wchan" for thread in request.threads))))
+            lines += self._sample(mark, more, request.threads, at_moments=queues == "perl")
         else:
             looked = [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
             lines += looked if asked.plain else [f"U {mark}"]
@@ -227,6 +241,14 @@ class Orders:
                 yield from (f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}")
         if self._sorted.streams and queues == "perl":
             yield f"u {STREAMS.limit} {mark}d {STREAMS.path}"
+
+    def _sample(self, mark: str, more: Iterable[str], threads: tuple[str, ...], *, at_moments: bool) -> Iterator[str]:
+        """Of the threads that were wanted before, perl has read where they wait; otherwise that is read now."""
+        before, self._threads = self._threads, threads
+        now = () if at_moments else (f"{thread}/wchan" for thread in before)
+        yield " ".join(("s", mark, *more, *now))
+        if at_moments and (before or threads):
+            yield " ".join(("W", *map(_brief, threads)))
 
     def _filters(self) -> Iterable[str]:
         for wanted in self._sorted.filtered:
@@ -324,7 +346,7 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
     told = {line: text for line, _, text in (part.partition("\n") for part in parts)}
     waits = {pid: told[line] for pid in request.waits if (line := f"f {pid}/schedstat") in told}
-    wchan = {thread: told[line] for thread in request.threads if (line := f"f {thread}/wchan") in told}
+    wchan = {line[2:-6]: text for line, text in told.items() if _WCHAN.fullmatch(line)}
     unexplained = [path for path in lost if path in files and path not in kept.instead]
     existing = kept.pids if request.processes else frozenset[int]()
     at = decimal(dated[1], UPTIME)

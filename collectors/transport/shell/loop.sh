@@ -82,7 +82,7 @@ tasks=
 loop() {
 while read -r $patience order rest; do
     case $perl$order$rest in
-    perl[stloD]*|*"$tab"*) printf "%s %s %s\n" "$key" "$order" "$rest"; continue ;;
+    perl[stloDW]*|*"$tab"*) printf "%s %s %s\n" "$key" "$order" "$rest"; continue ;;
     esac
     case $order in
     # a sample of what awk was told of: a mark, and files wanted this time only

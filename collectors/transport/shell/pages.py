@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from collectors.errors import FetchError
+from collectors.errors import FetchError, SilentError
 from collectors.machine import Endpoint, Page
 from collectors.transport.exchange import exchange, host_and_port
 from collectors.transport.shell.connection import ShellConnection
@@ -51,6 +51,7 @@ class RemotePages(ABC):
         self.sockets: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
         self.pids: frozenset[int] = frozenset()
+        self._unexplained = set[str]()  # addresses whose last failure had no reason: they are not waited for
         self._opening = asyncio.Lock()
 
     @abstractmethod
@@ -99,8 +100,12 @@ class RemotePages(ABC):
         self._connection.forget_refusal()
         try:
             yield
-        except FetchError:
-            said = self.refusals[address] or await self._connection.refusal()
+            self._unexplained.discard(address)
+        except FetchError as error:
+            said = self.refusals[address] or await self._connection.refusal(
+                wait=not isinstance(error, SilentError) and address not in self._unexplained
+            )
+            (self._unexplained.discard if said else self._unexplained.add)(address)
             for words, refusal in _REFUSALS.items():
                 if words in said:
                     raise FetchError(refusal.message, fix=refusal.fix) from None

@@ -6,7 +6,7 @@
 #   have tens of thousands; at most so many characters, and some at these ports in any case. With a = before
 #   the ports, only those that listen.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
-#   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them. From the first such order on, the
+#   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, of accept queues too. From the first such order on, the
 #   connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us for each connection that was
 #   opened from here: a rest 250 to 800 times as long keeps it below 0.4 % of a core. It rests for 4 s at most: thousands
 #   of connections cost more. Of those accepted here only the place is told: ports that tell no new one are left out of
@@ -14,13 +14,16 @@
 # After the mark comes the answer. This text must hold no apostrophe.
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
 my ($segments, %told, %since, $followed, %quiet, $refused) = {};
+my ($tested, $queue_readings, %queued) = ("", 0);
+# When the clocks are read next; the threads of which is read until the next sample where they wait, and how often still.
+my ($clocks_due, $moments, @threads) = (0, 0);
 # The sums by place and user: connections, open questions, their age, segments, and the newest reading that has one. The
 # same by what the kernel tells, and where struct tcp_info is in that.
 my (%sums, %known);
 my ($info, $head, $fields) = (0, "", "");
 my %orders = (
     p => sub {
-        my ($ports, $mark) = split / /, $_[0], 2;
+        ($tested, my $mark) = split / /, $_[0], 2;
         my ($rows, %told);
         my $tell = sub {
             my ($port, $queue, $limit, $inode) = unpack("x20nx50LLx4L", $_[0]);
@@ -29,7 +32,7 @@ my %orders = (
         my $list = sub {
             my ($some_first, $too_many) = @_;
             ($rows, %told) = ("");
-            for my $family (2, 10) { at_ports($family, 1024, $ports, $tell) if $some_first }
+            for my $family (2, 10) { at_ports($family, 1024, $tested, $tell) if $some_first }
             for my $family (2, 10) {
                 my $left = @DEVICES@;
                 $rows .= ask(tcp($family, 1024), sub { $tell->($_[0]); --$left });
@@ -74,10 +77,17 @@ my %orders = (
     k => sub {
         unless ($readings) {
             $precise = eval { require Time::HiRes; 1 };
-            $SIG{ALRM} = sub { exit if time - $heard > @SILENCE@; clocks() };
+            $SIG{ALRM} = sub {
+                exit if time - $heard > @SILENCE@;
+                look() if $moments > 0;
+                clocks() if now() >= $clocks_due;
+                wake();
+            };
             clocks();
+            wake();
         }
-        print "\n#$_[0]\nreadings $readings\n", keys %accepted;
+        print "\n#$_[0]\nreadings $readings\n", keys %accepted, "queues $queue_readings\n";
+        print "= $_ $queued{$_}\n" for keys %queued;
         print m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 3]\n" for keys %sums;
     },
 );
@@ -118,7 +128,7 @@ sub ask {
     }
     "";
 }
-# Adds one reading up and sets the timer for the next.
+# Adds one reading up, and says when the next is due.
 sub clocks {
     my ($sockets, %now, %news) = (0);
     if (time >= $ports_due) {
@@ -164,15 +174,44 @@ sub clocks {
     %known = () if keys %known > 20000;
     %told = () if keys %told > 20000;
     $sockets += unix_clocks();
+    add_queues();
     ++$readings;
     my $rest = (0.5 + rand) * (0.5 + $sockets / 200);
     $rest = 4 if $rest > 4;
+    $rest = 1 if $rest < 1 && !$precise;
+    $clocks_due = now() + $rest;
+}
+sub now { $precise ? Time::HiRes::time() : time }
+# Sets the timer for the next reading of the clocks, or of threads.
+sub wake {
+    $clocks_due = now() if $clocks_due > now() + 4; # the clock of the machine was set
+    my $rest = $clocks_due - now();
+    $rest = 0.1 + rand(0.2) if $moments > 0 && $rest > 0.3;
+    $rest = 0.01 if $rest < 0.01;
     $precise ? Time::HiRes::alarm($rest) : alarm($rest < 1 ? 1 : $rest);
+}
+# Adds up the connections in accept queues, those at the tested ports first where there are too many.
+sub add_queues {
+    my (%waiting, %counted);
+    ++$queue_readings;
+    my $add = sub {
+        my ($port, $queue, $inode) = unpack("x20nx50Lx8L", $_[0]);
+        $waiting{$port} += $queue unless $counted{$inode}++;
+        1;
+    };
+    for my $family (2, 10) {
+        my $left = @DEVICES@;
+        ask(tcp($family, 1024), sub { $add->($_[0]); --$left });
+        at_ports($family, 1024, $tested, $add) unless $left;
+    }
+    for (keys %waiting) {
+        $queued{$_} += $waiting{$_} if defined $queued{$_} || keys %queued < 256 || ",$tested," =~ /,$_,/;
+    }
 }
 # Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
 sub unix_clocks {
     my ($name, $peer, $user) = streams(2);
-    my ($at, %now) = ($precise ? Time::HiRes::time() : time);
+    my ($at, %now) = (now());
     for my $inode (keys %$peer) {
         my $path = $name->{$peer->{$inode}};
         next if !defined $path || defined $name->{$inode} || $path =~ m{^(?:/var)?/run/(?:systemd|dbus|udev)/};

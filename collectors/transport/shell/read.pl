@@ -5,8 +5,9 @@
 # must hold no apostrophe.
 chomp(my $key = <STDIN>);
 # What every sample reads; of which files only some lines are wanted; processes that are read in turns; those of which is
-# wanted how long their threads waited for a processor, and whether there are several; what was told of each file.
-my (@files, %lines, %asleep, %waits, %before);
+# wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
+# threads wait.
+my (@files, %lines, %asleep, %waits, %before, %waiting);
 # The processes; what stat and schedstat of each said; files that stay open; the part of a frame that is being made.
 my ($all, $told_all, %said, %open, $mark, $part) = ("", "");
 my ($turn, $listed, $listing, $ended, @now) = (0, "");
@@ -29,6 +30,16 @@ my ($turn, $listed, $listing, $ended, @now) = (0, "");
         for (keys %waits) { $said{$_}[0] = "" if $waits{$_} == 2 && $said{$_} }
     },
     s => \&sample,
+    # threads of which is wanted where they wait, with the next sample, after what this one tells of others
+    W => sub {
+        look() unless %waiting;
+        print map "\n#${mark}f $_/wchan\n$waiting{$_}", keys %waiting;
+        (%waiting, @threads) = ();
+        @threads = map { m{/} ? $_ : "$_/task/$_" } split / /, $_[0];
+        $moments = @threads ? int(@LOOKS@ / @threads) || 1 : 0;
+        $moments = @MOMENTS@ if $moments > @MOMENTS@;
+        wake() if $readings;
+    },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
     D => sub { print links($_[0]), "\n" },
     l => sub { held({}, split / /, $_[0]) },
@@ -66,6 +77,18 @@ sub list_processes {
     ($listed, $ended) = ($started || "", 0);
     @now = processes();
     forget() if "@now" ne $all;
+}
+# Where threads wait now, as thread_looks.py does.
+sub look {
+    --$moments;
+    for my $thread (@threads) {
+        my $line = text_of("$thread/wchan", 1);
+        next if $line eq "";
+        if ($line =~ /^(?:@EPOLL@)/) { $line .= " " . text_of("$thread/syscall") }
+        elsif ($line !~ /^(?:@AT_EASE@)/) { $line .= " $1" if text_of("$thread/stat") =~ /.*\) (\w)/s }
+        chomp $line;
+        $waiting{$thread} .= "$line\n";
+    }
 }
 sub processes {
     $listing ? rewinddir $listing : opendir($listing, ".") || return;

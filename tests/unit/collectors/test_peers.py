@@ -16,7 +16,7 @@ from collectors.servers import KINDS
 from collectors.transport.sock_diag import Connection
 from collectors.transport.tcp_clocks import TcpClocks, is_open
 from collectors.waits import LockedFiles, Waits
-from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process
+from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process, Queued
 from tests.unit.collectors.fake_machine import FakeMachine
 from tests.unit.collectors.instant import instantly
 
@@ -57,6 +57,13 @@ def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
     found = counters.update(later, peers.at_places(later, {place: 2}), {})
     assert found.readings == 14
     assert found.peers == (Peer("10.0.0.5:3306", "mysql", 2, 20, 15, 50, 100),)
+
+
+def test_accept_queues_are_told_by_port() -> None:
+    clocks = peers.parse(f"{CLOCKS}queues 7\n= 80 12\n= 443 0\n")
+    assert clocks.queued == (Queued(80, 12), Queued(443, 0))
+    found = peers.PeerCounters(SERVICES).update(clocks, {}, {})
+    assert (found.queued, found.queue_readings) == ((Queued(80, 12),), 7)
 
 
 @pytest.mark.parametrize("counter", range(4))
@@ -130,6 +137,8 @@ def test_a_unix_socket_is_a_peer_by_its_path() -> None:
         "readings\n",
         "readings 1\n| run/a 1 1 1 1 1\n",
         "readings 1\n> x\n",
+        "readings 1\n= 80\n",
+        "readings 1\n= 99999 1\n",
         "readings 1\n> 10.0.0.5:99999 1 1 1 1 1\n",
     ],
 )

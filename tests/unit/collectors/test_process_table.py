@@ -7,6 +7,7 @@ import pytest
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import (
     ASKED_THREADS,
+    JUST,
     MOST_REPORTED,
     MOST_SERVERS,
     MOST_TASKS,
@@ -40,6 +41,8 @@ class Machine:
     ) -> dict[int, str]:
         """A reading 1 s after the last: pid to group of the rows."""
         self.at += 1.0
+        if wchan is not None:
+            self.table.want_threads()  # as with every request, after that which these texts answer
         asleep, turn = self.table.asleep(), int(self.at)
         rest = {pid for pid in asleep if (pid + turn) % IDLE_EVERY}
         texts = {pid: text for pid, text in self.stats.items() if pid not in rest}
@@ -413,7 +416,47 @@ def test_threads_that_wait_for_a_timer_are_counted(machine: Machine) -> None:
     machine.sample(waits={10: "10 1 1 1\n20 1 1 1\n", **running((11, 12), 1)})
     assert set(machine.table.want_threads()) == {"10/task/10", "10/task/20", "11/task/11"}
     machine.sample(wchan={"10/task/10": "ep_poll", "10/task/20": "hrtimer_nanosleep", "11/task/11": "do_nanosleep\n"})
-    assert machine.table.sleeping == 2.0
+    assert (machine.table.sleeping, machine.table.timeouts_ms) == (2.0, ()), "Apache is no event loop"
+
+
+def test_threads_count_by_the_share_of_moments(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "nginx")}
+    machine.sample(waits=running((10, 11), 1))
+    machine.table.want_threads()
+    loop = "ep_poll 232 0x4 0x1 0x1 0x5 0x0 0x0 0x1 0x2\n"
+    disk = "folio_wait_bit_common D\n"
+    machine.sample(wchan={"10/task/10": f"0\ndo_nanosleep\n{disk}{disk}", "11/task/11": f"{loop}0\n{loop}{disk}"})
+    assert (machine.table.sleeping, machine.table.blocked, machine.table.timeouts_ms) == (0.25, 0.75, (5, 5))
+    machine.sample()
+    assert (machine.table.sleeping, machine.table.blocked, machine.table.timeouts_ms) == (None, None, ())
+
+
+def test_programs_of_no_known_kind_are_not_asked(machine: Machine) -> None:
+    """One in Go has a thread that always sleeps. Idle workers of nginx are, but have no request that could pause."""
+    machine.stats = {10: stat_text(10, "app"), 11: stat_text(11, "nginx"), 12: stat_text(12, "nginx")}
+    machine.sample()
+    machine.table.set_aside(frozenset(), frozenset({10}))
+    machine.sample(waits={10: "10 1 1 1\n20 1 1 1\n", **running((11, 12), 1)})
+    for turn in range(JUST + 1):
+        machine.sample(waits=running((10, 11), turn))
+    assert set(machine.table.want_threads()) == {"11/task/11", "12/task/12"}
+    loop = "ep_poll 232 0x4 0x1 0x1 {:#x} 0x0 0x0 0x1 0x2\n"
+    machine.sample(wchan={"11/task/11": f"{loop.format(30)}0\nep_poll \n", "12/task/12": loop.format(40)})
+    assert (machine.table.sleeping, machine.table.timeouts_ms) == (0.0, (30,))
+    machine.sample(wchan={})
+    assert (machine.table.sleeping, machine.table.timeouts_ms) == (None, ())
+
+
+@pytest.mark.parametrize(("state", "blocked"), [("S", None), ("D", None), ("R", 1.0)])
+def test_where_some_are_hidden_it_is_not_known_how_many_are_blocked(
+    machine: Machine, state: str, blocked: float | None
+) -> None:
+    """Threads that run show nothing either."""
+    machine.stats = {10: stat_text(10, "httpd"), 11: stat_text(11, "httpd", state=state)}
+    machine.sample(waits=running((10, 11), 1))
+    machine.table.want_threads()
+    machine.sample(wchan={"10/task/10": "folio_wait_bit_common D\n", "11/task/11": "0\n0\n"})
+    assert (machine.table.sleeping, machine.table.blocked) == (0.0, blocked)
 
 
 def test_where_that_may_not_be_read_nothing_is_said(machine: Machine) -> None:

@@ -51,14 +51,14 @@ class Fake:
         for line in lines:
             self._send(line)
 
-    def sample(self, *more: str) -> dict[str, str]:
+    def sample(self, *more: str, also: str = "") -> dict[str, str]:
         """Each part of a frame by its mark: ``f NAME``, ``! NAME``, or ``=`` for the processes with nothing new."""
         self._turn += 1
         mark = f"mark{self._turn}m"
         if not self.is_perl:
             pids = sorted(path.name for path in self.root.iterdir() if path.name.isdecimal())
             self._send(f"l {' '.join(pids)}")
-        self.order(" ".join(("s", mark, *more)), f"m {mark}.")
+        self.order(" ".join(("s", mark, *more)), *([also] if also else []), f"m {mark}.")
         assert self._program.stdout is not None
         text = ""
         while f"\n#{mark}.\n" not in text:
@@ -109,6 +109,26 @@ def test_at_first_everything_is_told(fake: Fake) -> None:
     assert found["f 11/schedstat"] == "11 100 5 1"
     assert sorted(found["f 12/schedstat"].splitlines()) == ["12 100 5 1", "20 100 7 1"]
     assert found["="] == ""
+
+
+def test_perl_tells_with_the_next_sample_where_threads_wait(fake: Fake) -> None:
+    if not fake.is_perl:
+        return  # awk reads ordinary files for that
+    for pid, wchan in ((IDLE, "ep_poll"), (ACTIVE, "hrtimer_nanosleep"), (THREADS, "folio_wait_bit_common")):
+        directory = fake.root / str(pid) / "task" / str(pid)
+        (directory / "wchan").write_text(wchan)
+        (directory / "syscall").write_text("232 0x4 0x1\n")
+        (directory / "stat").write_text("7 (a) D) D 1 2 3\n")
+    threads = [f"{pid}/task/{pid}" for pid in (IDLE, ACTIVE, THREADS, 99)]
+    brief = f"{IDLE} {threads[1]} {THREADS} 99"
+    assert not any("wchan" in part for part in fake.sample(also=f"W {brief}"))
+    found = fake.sample(also="W")
+    assert {part: text for part, text in found.items() if "wchan" in part} == {
+        f"f {threads[0]}/wchan": "ep_poll 232 0x4 0x1",
+        f"f {threads[1]}/wchan": "hrtimer_nanosleep",
+        f"f {threads[2]}/wchan": "folio_wait_bit_common D",
+    }
+    assert not any("wchan" in part for part in fake.sample(also="W"))
 
 
 def test_then_only_what_has_changed(fake: Fake) -> None:
