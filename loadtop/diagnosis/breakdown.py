@@ -3,9 +3,9 @@
 Little's law (L = X * W): the mean number of requests in a state, divided by the throughput, is the time that a request
 spends in that state. The throughput is known from outside, the numbers are counted inside: open questions, processes on
 a CPU or waiting for one, processes blocked, connections in queues, threads that sleep until a timer wakes them. What no
-state accounts for stays unexplained: work of the kernel, a timer of an event loop, a service on pooled connections to a
-unix socket. A request that is counted twice (it computes in parallel, or a connection waits without a request) makes
-the rest negative.
+state accounts for stays unexplained: work of the kernel, threads of an unknown service, a service on pooled connections
+to a unix socket. A request that is counted twice (it computes in parallel, or a connection waits without a request)
+makes the rest negative.
 
 The law holds for an interval in which about as many requests begin as end. Where few end, most of what was counted
 belongs to requests that end later, and dividing by the throughput gives more than the mean time: a server that swaps
@@ -21,8 +21,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from loadtop.i18n import Translatable
-from loadtop.model import SERVICE, SERVING, Distribution, LoadSample, Role
+from loadtop.model import (
+    LOADTOP,
+    SERVICE,
+    SERVING,
+    Distribution,
+    LoadSample,
+    Role,
+    ServerKind,
+    ServerReading,
+)
 from loadtop.model.histogram import mean
+from loadtop.model.places import port_of
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import GroupRates, HostRates, PeerRates
 
@@ -35,6 +45,12 @@ FEW = 5.0
 of X * W is the difference of the ages of the requests in flight at both ends, at most 1/FEW in a steady state; our
 own."""
 
+
+FULL_GENERATOR = 0.9
+"""Part of a core from which a worker of the load generator counts as full: all responses then wait for it. Locust warns
+above that, and a quota gives time in pieces, so that no second has exactly all of it."""
+
+LEAST_OF_GENERATOR = 0.01  # of the mean response time: less is not worth a part; our own
 
 TIMER = "timer"
 """Kind and name of the share of a page that sleeps: it waits as it would for a service, but asks none."""
@@ -97,6 +113,12 @@ class Share(Struct, frozen=True):
     service_host: str | None = None
 
 
+def read_apart(part: str, name: str | None) -> str | None:
+    """The name of a share that is known even where its part is not measured: threads that sleep, the generator."""
+    of_generator = part in (Part.CPU, Part.CPU_WAIT) and name == LOADTOP
+    return name if of_generator or (part == Part.DEPENDENCY and name == TIMER) else None
+
+
 class Breakdown(Struct, frozen=True):
     """The mean time of the requests that ended in an interval. ``shares`` is ``None`` where no machine under test had
     figures. ``weight``: how many such requests would have taken the time of all that were in progress; ``None``: as
@@ -129,27 +151,29 @@ def breakdown(measured: Measured) -> Breakdown | None:
     shares = [*_of_load(load)]
     for host in hosts:
         shares += _of_host(measured, load, host, ms, mean_ms)
-    shares = _counted_once(hosts, shares)
+    shares = [*_counted_once(hosts, shares), *_of_generator(measured, mean_ms)]
     if load.server is not None and load.server.tls:
-        shares = _handshakes(shares)
-    measurable = {share.part for share in shares if share.kind != TIMER}
+        shares = _handshakes(shares, str(load.server.port))
+    measurable = {share.part for share in shares if not read_apart(share.part, share.name)}
     shares += [Share(part, None, None, None) for part in Part if part not in measurable]
     told = tuple(share for share in _bounded(shares, ms, mean_ms) if share.ms is None or share.ms > 0)
     return Breakdown(total.count, mean_ms, told if hosts else None, weight)
 
 
 def _bounded(shares: list[Share], ms: float, mean_ms: float) -> list[Share]:
-    """The shares, none longer than a request takes. What is counted twice is taken off: a thread that sleeps without a
-    request, a server that still computes while it sends, the status page that loadtop itself asks for, which waits in
-    the queue where no worker is free, and waits for the CPU of workers whose response the client has already, or whose
-    request is still in the accept queue."""
-    found = [share if share.ms is None else replace(share, ms=min(share.ms, mean_ms)) for share in shares]
+    """The shares, none longer than a request takes. What is counted twice is taken off: the estimate of the generator's
+    own queue, a thread that sleeps without a request, a server that still computes while it sends, the status page that
+    loadtop itself asks for, which waits in the queue where no worker is free, and waits for the CPU of workers whose
+    response the client has already, or whose request is still in the accept queue."""
+    found = [share if share.ms is None else replace(share, ms=min(max(0.0, share.ms), mean_ms)) for share in shares]
     extra = max(0.0, sum(share.ms or 0.0 for share in found) - mean_ms)
-    for at, share in enumerate(found):
-        if share.kind == TIMER and share.ms:
-            twice = min(extra, share.ms)
-            found[at] = replace(share, ms=share.ms - twice)
-            extra -= twice
+    for name in (LOADTOP, TIMER):
+        apart = [at for at, share in enumerate(found) if read_apart(share.part, share.name) == name and share.ms]
+        of_apart = sum(found[at].ms or 0.0 for at in apart)
+        twice = min(extra, of_apart)
+        for at in apart:
+            found[at] = replace(found[at], ms=(found[at].ms or 0.0) * (1.0 - twice / of_apart))
+        extra -= twice
     for parts, most_ms in (
         ((Part.TRANSFER,), mean_ms),
         ((Part.ACCEPT_QUEUE, Part.WORKER_QUEUE), ms),
@@ -182,10 +206,10 @@ def _counted_once(hosts: list[HostView], shares: list[Share]) -> list[Share]:
     ]
 
 
-def _handshakes(shares: list[Share]) -> list[Share]:
+def _handshakes(shares: list[Share], port: str) -> list[Share]:
     """The shares, with the accept queue taken off the time to connect: with TLS a connection waits in the queue for its
     handshake, which is part of connecting."""
-    queued = sum(share.ms or 0.0 for share in shares if share.part is Part.ACCEPT_QUEUE)
+    queued = sum(share.ms or 0.0 for share in shares if share.part is Part.ACCEPT_QUEUE and share.name == port)
     return [
         replace(share, ms=max(0.0, share.ms - queued)) if share.part is Part.CONNECT and share.ms is not None else share
         for share in shares
@@ -202,6 +226,31 @@ def _of_load(load: LoadSample) -> Iterator[Share]:
     if times.processing is not None and times.waiting is not None:
         processing, waiting = (_per_request(each, times.total) for each in (times.processing, times.waiting))
         yield Share(Part.TRANSFER, None, None, max(0.0, processing - waiting))
+
+
+def _of_generator(measured: Measured, mean_ms: float) -> Iterator[Share]:
+    """Responses that wait until our own generator reads them, while its workers compute or wait for a CPU: as in the
+    queue M/M/1 (R = S / (1 - U), Kleinrock, Queueing Systems, volume 1, 3.2), without the time S in which a worker
+    handles one, and behind no more responses than there can be; where it is full, behind all of them. It is an
+    estimate, and gets only what other parts leave. The threads of other engines wait for one response each."""
+    load, rates = measured.load, measured.load_rates
+    generator = None if rates is None else rates.generator
+    if load is None or rates is None or generator is None or generator.loop_delay_ms is None or not rates.rps:
+        return
+    waits = generator.waits or 0.0
+    handling_ms = 10.0 * (generator.cpu + waits) / rates.rps
+    workers = max(1, generator.workers)
+    used = (generator.cpu + waits) / 100.0 / workers
+    others = max(0.0, (rates.in_flight or 0.0) / workers - 1.0)
+    queue = others if used >= FULL_GENERATOR else min(others, used / (1.0 - used))
+    ms = min(mean_ms, handling_ms * queue)
+    if ms < LEAST_OF_GENERATOR * mean_ms or not ms:
+        return
+    hosts = [host.name for host in measured.hosts if host.state.is_generator]
+    name = hosts[0] if len(hosts) == 1 else None
+    waiting = waits / (generator.cpu + waits)
+    yield Share(Part.CPU, name, LOADTOP, ms * (1.0 - waiting))
+    yield Share(Part.CPU_WAIT, name, LOADTOP, ms * waiting)
 
 
 def _per_request(part: Distribution, total: Distribution) -> float:
@@ -234,7 +283,8 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
         for name, processes in waiting.items():
             yield Share(Part.LOCK, host.name, name, ms * processes)
     if host.sample is not None and host.sample.sleeping is not None:
-        yield Share(Part.DEPENDENCY, host.name, TIMER, ms * host.sample.sleeping, TIMER)
+        paused = _pauses(host.sample.timeouts_ms, mean_ms)
+        yield Share(Part.DEPENDENCY, host.name, TIMER, ms * host.sample.sleeping + mean_ms * paused, TIMER)
     if rates.peers is not None:
         yield Share(Part.DEPENDENCY, host.name, None, 0.0)
         recent = tuple(peer for peer in rates.peers if (peer.age_ms or 0.0) <= OLD * mean_ms)
@@ -243,19 +293,33 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
             yield Share(Part.DEPENDENCY, host.name, peer.address, ms * questions, peer.kind, exchanges, peer.host)
 
 
+def _pauses(timeouts_ms: tuple[int, ...], mean_ms: float) -> float:
+    """The share of moments in which an event loop waited for a timer that was due within the time of a request. How
+    many requests waited for it cannot be told: all that wait for nothing else are believed to."""
+    return sum(0 < each <= OLD * mean_ms for each in timeouts_ms) / max(1, len(timeouts_ms))
+
+
 def _queues(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
     """Connections in accept queues, and requests that wait in a server for a worker."""
     tcp, port = None if host.sample is None else host.sample.tcp, None if load.server is None else load.server.port
     if tcp is not None and port is not None:
-        queue = sum(listener.queue for listener in tcp.listeners if listener.port == port)
-        yield Share(Part.ACCEPT_QUEUE, host.name, str(port), ms * queue)
+        readings = (each for kind in measured.kinds if kind.role is Role.WEB for each in _readings(host, kind))
+        web = {port_of(getattr(each, "url", "")) for each in readings}
+        queues = {listener.port: float(listener.queue) for listener in tcp.listeners}
+        queues |= {} if host.rates is None else host.rates.queued
+        for at in {port, *(web & queues.keys())}:
+            yield Share(Part.ACCEPT_QUEUE, host.name, str(at), ms * queues.get(at, 0.0))
     for kind in measured.kinds:
         part = Part.PROXY_QUEUE if kind.role is Role.PROXY else Part.WORKER_QUEUE
-        found = () if host.rates is None else host.rates.servers.get(kind.name, ())
-        behind = (each.reading for each in found if not getattr(each.reading, "address", "").endswith(f":{port}"))
+        found = _readings(host, kind)
+        behind = (each for each in found if not getattr(each, "address", "").endswith(f":{port}"))
         queued = [each.queued for each in behind if each.queued is not None]
         if queued:
             yield Share(part, host.name, kind.name, ms * sum(queued))
+
+
+def _readings(host: HostView, kind: ServerKind) -> list[ServerReading]:
+    return [] if host.rates is None else [each.reading for each in host.rates.servers.get(kind.name, ())]
 
 
 def _stolen(rates: HostRates) -> float:
@@ -268,7 +332,9 @@ def _blocked(host: HostView, rates: HostRates, groups: tuple[GroupRates, ...], m
     """Tasks in uninterruptible sleep wait for a disk: for memory, where the machine stalls for that."""
     if not groups or rates.processes is None:
         return
-    blocked = sum(group.blocked for group in groups)
+    blocked = float(sum(group.blocked for group in groups))
+    if host.sample is not None and host.sample.blocked_threads:  # at several moments; the kernel has ever new functions
+        blocked = host.sample.blocked_threads
     stalls = rates.pressure
     memory = (stalls.memory_some or 0.0) if stalls is not None else 0.0
     disk = (stalls.io_some or 0.0) if stalls is not None else 0.0

@@ -172,6 +172,8 @@ def _look(measured: Measured) -> Message:
     pause, share = (sum(each.ms or 0.0 for each in those) / (mean_ms or 1.0) for those in (pauses, waits))
     if pause > MOST:
         template = "Look in the page for a pause, like usleep or sleep: it takes {share:.0f} % of the response time."
+        if any(host.sample is not None and any(host.sample.timeouts_ms) for host in measured.hosts):
+            template = "Look for a pause, like limit_req in nginx: it takes {share:.0f} % of the response time."
         return Message(template, share=100.0 * pause)
     if share <= MOST:
         return Message(

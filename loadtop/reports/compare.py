@@ -9,9 +9,10 @@ from loadtop.analysis.comparison import MAIN, Change, Comparison, MetricRow, Per
 from loadtop.analysis.significance import LEAST, LEVEL, METHOD, MOST
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.settings import LOAD
-from loadtop.diagnosis.breakdown import TIMER, Part
+from loadtop.diagnosis.breakdown import Part, read_apart
 from loadtop.diagnosis.finding import Finding
 from loadtop.i18n import Translatable, figure, pad, plain, tr
+from loadtop.model import LOADTOP
 from loadtop.reports.limits import subject_after
 from loadtop.reports.tables import place_title
 from loadtop.reports.text import wrapped
@@ -104,7 +105,9 @@ def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
     unknown = {part["part"] for parts in runs for part in parts if part["ms"] is None}
     shifts: list[tuple[float, float, str]] = []
     for place in sorted({**first, **then}, key=str):
-        if place[0] not in unknown or place[2] == TIMER:
+        if read_apart(place[0], place[2]) == LOADTOP and not (place in first and place in then):
+            continue  # it may not have been known
+        if place[0] not in unknown or read_apart(place[0], place[2]):
             a, b = ((run[place]["ms"] if place in run else 0.0) for run in (first, then))
             shifts.append((a, b, place_title({**(then.get(place) or first[place]), "name": place[2]})))
     shifts.append((before["unexplained_ms"], after["unexplained_ms"], tr("unexplained")))

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from loadtop.analysis.totals.breakdown import BreakdownTotals
 from loadtop.diagnosis.breakdown import TIMER, Breakdown, Part, breakdown, in_order
-from loadtop.model import SERVICE, FileLock, Latencies, Listener, Role, ServerSeen, Tcp
+from loadtop.model import LOADTOP, SERVICE, FileLock, Latencies, Listener, Role, ServerSeen, Tcp
 from loadtop.model.histogram import distribution
 from loadtop.rates.measured import HostView
-from loadtop.rates.records import CpuShares, DiskRates, PeerRates, ServerRates
+from loadtop.rates.records import CpuShares, DiskRates, GeneratorRates, PeerRates, ServerRates
+from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.php_fpm.record import FpmPool
 from tests.unit.interval import FACTS, NO_STALL, busy, group, host, measured
@@ -46,6 +47,82 @@ def unknown(told: Breakdown) -> set[str]:
 
 def peer(questions: float, address: str = "10.0.0.5:3306", depth: int = 1, **others: Any) -> PeerRates:
     return PeerRates(address, "mysql", depth, 5, 20.0, questions, 100.0, 41 * RPS, **others)
+
+
+def test_of_accept_queues_several_moments_count_and_those_of_web_servers_behind() -> None:
+    """Apache at port 8080 is behind what listens at port 80. Of a port that was read once, that counts."""
+    tcp = Tcp(listeners=(Listener(80, 9), Listener(8080, 1), Listener(3306, 7)))
+    page = ServerRates(ApacheStatus("http://127.0.0.1:8080/server-status?auto", "event", "Apache", "W"), {})
+    view = host({"tcp": tcp}, servers={"apache": (page,)}, queued={80: 2.0})
+    assert parts(found(view)) == {(Part.ACCEPT_QUEUE, "80"): 40.0, (Part.ACCEPT_QUEUE, "8080"): 20.0}
+    tls = found(view, latencies=times(240.0, connect_ms=50.0), server=ServerSeen("x", "web1", 80, "/", tls="TLSv1.3"))
+    assert parts(tls)[Part.CONNECT, None] == 10.0, "only the first is part of the handshake"
+
+
+def of_generator(
+    cpu: float, waits: float | None, workers: int = 1, in_flight: float = 100.0, **changes: Any
+) -> Breakdown:
+    generator = replace(GeneratorRates(cpu, cpu, workers, 1.0, 0.0, 0.0, waits=waits), **changes)
+    load = {"latencies": times(240.0)}
+    sample: dict[str, Any] = {"sleeping": 0.0}
+    rates = {"rps": 500.0, "in_flight": in_flight, "generator": generator}
+    return known(breakdown(measured(host(sample, role="target+generator"), load=load, **rates)))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "waits", "workers", "in_flight", "cpu_ms", "wait_ms"),
+    [
+        (80.0, 0.0, 1, 100.0, 6.4, None),  # S = 1.6 ms, and S * U / (1 - U) = 6.4 ms
+        (40.0, 40.0, 1, 100.0, 3.2, 3.2),
+        (80.0, 80.0, 2, 100.0, 6.4, 6.4),
+        (80.0, 0.0, 1, 3.0, 3.2, None),  # behind two others at most
+        (80.0, 0.0, 1, 1.0, None, None),
+        (89.0, 0.0, 1, 11.0, pytest.approx(1.78 * 0.89 / 0.11, abs=0.01), None),
+        (90.0, 0.0, 1, 11.0, 18.0, None),  # full: all ten others wait
+        (0.0, 0.0, 1, 100.0, None, None),
+        (20.0, 0.0, 1, 100.0, None, None),  # less than 1 % of the mean time
+        (26.0, 78.0, 1, 1000.0, 60.0, 180.0),  # it is full: all that is not explained
+        (80.0, None, 1, 100.0, 6.4, None),
+    ],
+)
+def test_responses_wait_until_the_generator_reads_them(
+    cpu: float, waits: float | None, workers: int, in_flight: float, cpu_ms: float | None, wait_ms: float | None
+) -> None:
+    told = of_generator(cpu, waits, workers, in_flight)
+    assert parts(told).get((Part.CPU, LOADTOP)) == cpu_ms
+    assert parts(told).get((Part.CPU_WAIT, LOADTOP)) == wait_ms
+    assert {Part.CPU, Part.CPU_WAIT} <= unknown(told), "those of servers are not known"
+    totals = BreakdownTotals()
+    totals.add(told)
+    assert known(totals.as_json())["mean_ms"] == pytest.approx(240.0)
+
+
+def test_threads_of_other_engines_wait_for_one_response_each() -> None:
+    assert (Part.CPU, LOADTOP) not in parts(of_generator(80.0, 0.0, 130, 100.0, loop_delay_ms=None))
+
+
+def test_the_estimate_gets_what_a_pause_that_was_seen_leaves() -> None:
+    """S = 19.8 ms behind four other responses, and ten requests that sleep for 20 ms each."""
+    generator = GeneratorRates(99.0, 99.0, 1, 1.0, 0.0, 0.0, waits=0.0)
+    view = host({"sleeping": 10.0}, role="target+generator")
+    load = {"latencies": times(240.0)}
+    told = known(breakdown(measured(view, load=load, rps=RPS, in_flight=5.0, generator=generator)))
+    assert parts(told) == {(Part.DEPENDENCY, TIMER): 200.0, (Part.CPU, LOADTOP): 40.0}
+
+
+@pytest.mark.parametrize(("moments", "disk_ms"), [(None, 60.0), (1.5, 30.0), (0.0, 60.0)])
+def test_threads_that_wait_for_a_disk_count_at_several_moments(moments: float | None, disk_ms: float) -> None:
+    view = host({"blocked_threads": moments}, groups=(group(0.0, blocked=3),))
+    assert parts(found(view))[Part.DISK, None] == disk_ms
+
+
+def test_requests_that_wait_in_an_event_loop_for_a_timer() -> None:
+    """Half of its moments show a timer that is due within the time of a request."""
+    told = found(host({"sleeping": 0.0, "timeouts_ms": (50, 480, 481, 0)}), latencies=times(240.0))
+    assert parts(told) == {(Part.DEPENDENCY, TIMER): 120.0}
+    view = host({"sleeping": 0.0, "timeouts_ms": (50,)}, groups=(group(150.0),), peers=(peer(6.0),))
+    told = found(view, latencies=times(240.0))
+    assert parts(told)[Part.DEPENDENCY, TIMER] == 240.0 - 120.0 - 30.0, "they get only what is left"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from loadtop.analysis.statistic import Json
-from loadtop.diagnosis.breakdown import TIMER, Breakdown, Part, Share
+from loadtop.diagnosis.breakdown import TIMER, Breakdown, Part, Share, read_apart
+from loadtop.model import LOADTOP
 from loadtop.pipeline.snapshot import Snapshot
 
 MOST_VERDICTS, MOST_SHARES = 100, 200  # that are added up: locks and addresses may be new in each interval
@@ -23,9 +24,10 @@ class _Sum:
     exchanges: float = 0.0
     counted: float = 0.0
 
-    def measured_as(self, place: Place) -> str:
-        """The part, or the timer, which is read even where services are not known."""
-        return TIMER if self.kind == TIMER else place[0]
+
+def _measured_as(place: Place) -> str:
+    part, _, name = place
+    return read_apart(part, name) or part
 
 
 class BreakdownTotals:
@@ -51,7 +53,7 @@ class BreakdownTotals:
         self._measured_ms += found.mean_ms * found.requests
         unknown = {share.part for share in found.shares if share.ms is None}
         weight = found.requests if found.weight is None else found.weight
-        for part in (*Part, TIMER):
+        for part in (*Part, TIMER, LOADTOP):
             self._of_part[part] += 0.0 if part in unknown else found.mean_ms * weight
         for share in found.shares:
             self._add(share, weight)
@@ -78,7 +80,7 @@ class BreakdownTotals:
         parts = [
             self._part_json(place, known, mean_ms)
             for place, known in self._sums.items()
-            if known.ms is not None or not self._of_part[known.measured_as(place)]
+            if known.ms is not None or not self._of_part[_measured_as(place)]
         ]
         parts.sort(key=lambda part: -(part["ms"] or 0.0))
         explained = sum(part["ms"] or 0.0 for part in parts)
@@ -86,7 +88,7 @@ class BreakdownTotals:
 
     def _part_json(self, place: Place, known: _Sum, mean_ms: float) -> Json:
         part, host, name = place
-        ms = None if known.ms is None else round(mean_ms * known.ms / self._of_part[known.measured_as(place)], 3)
+        ms = None if known.ms is None else round(mean_ms * known.ms / self._of_part[_measured_as(place)], 3)
         told: Json = {"part": str(part), "host": host, "name": name, "ms": ms}
         if part is Part.DEPENDENCY and ms is not None:
             exchanges = round(known.exchanges / known.counted, 3) if known.counted else None

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from loadtop.analysis.statistic import Statistic
 from loadtop.analysis.totals.settings import LOAD
 from loadtop.analysis.totals.timeline import counts
-from loadtop.diagnosis.breakdown import TIMER, Breakdown
+from loadtop.diagnosis.breakdown import Breakdown, read_apart
 from loadtop.model import LoadLevel, LoadSample
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import RULE_METRICS
@@ -185,7 +185,7 @@ class SeriesTotals:
         now = {part_series(share.part, share.host, share.name): share for share in found.shares if share.ms is not None}
         for name, share in now.items():
             if name not in self._parts and len(self._parts) < MOST_PARTS:
-                self._parts[name] = TIMER if share.kind == TIMER else share.part
+                self._parts[name] = read_apart(share.part, share.name) or share.part
                 before = self._values[BREAKDOWN][MEAN_MS]
                 self._values[BREAKDOWN][name] = array("d", (nan if isnan(mean) else 0.0 for mean in before))
         for name, part in self._parts.items():
