@@ -42,5 +42,9 @@ class FetchError(ReadError):
     """A page was not received: refused, unknown name, TLS failure, cut off, or timed out."""
 
 
+class ClosedError(FetchError):
+    """A connection that was made ended before there was a response."""
+
+
 class SilentError(FetchError):
     """A server accepted the request and has not answered in time."""

@@ -91,7 +91,8 @@ class _Known:
     ``ticks_s`` the CPU time per second that it and its ended children took between its last two readings. Of these
     children, ``brief_ticks`` is the CPU time of those that were never read, ``apart_ticks`` that of all others.
     ``waits`` is how long each thread waited for a processor, ``waits_read`` the text of that, and ``ran`` the
-    reading in which it last changed; ``row`` is what is reported until something of that changes."""
+    reading in which it last changed; ``shows``: where one of them waits was seen. ``row`` is what is reported until
+    something of that changes."""
 
     source: str | ProcessStat
     stat: ProcessStat
@@ -105,6 +106,7 @@ class _Known:
     pss_asked: int = 0
     waits: dict[int, int] = field(default_factory=dict[int, int])
     waits_read: str = ""
+    shows: bool = False
     ran: int = 0
     wait_ns: int | None = None
     row: Process | None = None
@@ -192,7 +194,7 @@ class ProcessTable:
         return wanted
 
     def want_threads(self) -> tuple[str, ...]:
-        """The threads of which is read next where they wait, which comes with the reading after the next."""
+        """The threads to look at next; where they wait comes with the reading after the next."""
         serving = {kind.group for kind in self._served}
         just, earlier = list[str](), list[str]()
         for known in self._known.values():
@@ -370,8 +372,9 @@ class ProcessTable:
             if known is None or not lines:
                 continue
             if not any(map(sleeping.is_known, lines)):  # it runs, or belongs to somebody else
-                hidden = hidden or known.stat.state != "R"
+                hidden = hidden or not known.shows
                 continue
+            known.shows = True
             each = self._asked[thread] / len(lines)
             self.sleeping, self.blocked = self.sleeping or 0.0, self.blocked or 0.0
             self.blocked += each * sum(map(sleeping.is_blocked, lines))

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import re
 
-from collectors.errors import FetchError, SilentError
+from collectors.errors import ClosedError, FetchError, SilentError
 from collectors.parsing import MOST_PORT, count_or_none
 from loadtop.i18n import verbatim
 from loadtop.model import Cause
@@ -22,6 +22,8 @@ def refused(error: OSError) -> FetchError:
         return FetchError("no such socket")
     if isinstance(error, PermissionError):
         return FetchError("not permitted: this user has no access to that socket", cause=Cause.SOCKET)
+    if isinstance(error, (ConnectionResetError, BrokenPipeError)):
+        return ClosedError(verbatim(error.strerror or type(error).__name__))
     if isinstance(error, ConnectionRefusedError):
         return FetchError("connection refused: nothing is listening there")
     return FetchError(verbatim(error.strerror or str(error) or type(error).__name__))
@@ -69,5 +71,5 @@ async def _exchange(address: str, question: bytes) -> bytes:
         with contextlib.suppress(OSError):
             await writer.wait_closed()
     if not answer:
-        raise FetchError("the server closed the connection without a response")
+        raise ClosedError("the server closed the connection without a response")
     return bytes(answer[:LIMIT_BYTES])

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from msgspec import Struct
 
-from collectors.errors import FetchError, SilentError
+from collectors.errors import ClosedError, FetchError, SilentError
 from collectors.machine import Page, without_credentials
 from collectors.parsing import LONGEST_TEXT, short
 from collectors.transport.exchange import LIMIT_BYTES, READ_BYTES, refused
@@ -55,7 +55,9 @@ class StatusClient:
             raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except ssl.SSLCertVerificationError as error:
             raise FetchError("the certificate is not trusted ({error})", error=str(error)) from None
-        except (ConnectionResetError, BrokenPipeError, ssl.SSLError) as error:
+        except (ConnectionResetError, BrokenPipeError) as error:
+            raise ClosedError(_unreadable(f"{type(error).__name__}: {error}").message) from None
+        except ssl.SSLError as error:
             raise _unreadable(f"{type(error).__name__}: {error}") from None
         except OSError as error:
             self._check_open()
@@ -155,7 +157,7 @@ async def read_response(reader: asyncio.StreamReader) -> Response:
         data = await reader.read(READ_BYTES)
         received += len(data)
         if not received:
-            raise FetchError("the server closed the connection without a response")
+            raise ClosedError("the server closed the connection without a response")
         if not data:
             if response.has_head and response.ends_with_connection:
                 return response

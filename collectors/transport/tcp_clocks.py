@@ -9,9 +9,9 @@ These clocks tick every 1 to 10 ms, and who asks a database several things in a 
 the next question within one tick. Then acknowledgements decide. An answer acknowledges its question; a question that
 is not answered is not acknowledged at all, or without data, when the peer's acknowledgement is not delayed any longer.
 
-A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
-rests 200 times as long as a reading took, so that readings take at most 0.5 % of a core, unless one takes over 10 ms
-(thousands of connections).
+A thread reads several times per second, because a mean over a few moments of a second says more than one moment. The
+connections rest 200 times as long as a reading took, so that this takes at most 0.5 % of a core, unless one reading
+takes over 10 ms (thousands of connections). The same holds for accept queues.
 """
 
 import contextlib

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from collectors.linux.sleeping import AT_EASE, EPOLL, MOST_MOMENTS
 from collectors.transport import files
 
-MOST_LOOKS = 300  # between two samples, at all threads in sum: each takes about 8 us
+MOST_LOOKS = 300  # between two samples, at all threads in sum: at 8 us each, 0.24 % of a core
 _MOST_BYTES = 400
 
 

@@ -52,6 +52,8 @@ above that, and a quota gives time in pieces, so that no second has exactly all 
 
 LEAST_OF_GENERATOR = 0.01  # of the mean response time: less is not worth a part; our own
 
+LONGEST_PAUSE_MS = 5000.0  # nginx's time-outs for idle connections and silent upstreams are longer by default
+
 TIMER = "timer"
 """Kind and name of the share of a page that sleeps: it waits as it would for a service, but asks none."""
 
@@ -283,20 +285,22 @@ def _of_host(measured: Measured, load: LoadSample, host: HostView, ms: float, me
         for name, processes in waiting.items():
             yield Share(Part.LOCK, host.name, name, ms * processes)
     if host.sample is not None and host.sample.sleeping is not None:
-        paused = _pauses(host.sample.timeouts_ms, mean_ms)
+        paused = pauses(host.sample.timeouts_ms, mean_ms)
         yield Share(Part.DEPENDENCY, host.name, TIMER, ms * host.sample.sleeping + mean_ms * paused, TIMER)
-    if rates.peers is not None:
+    peers = rates.peers_before if rates.peers is None else rates.peers
+    if peers is not None:
         yield Share(Part.DEPENDENCY, host.name, None, 0.0)
-        recent = tuple(peer for peer in rates.peers if (peer.age_ms or 0.0) <= OLD * mean_ms)
+        recent = tuple(peer for peer in peers if (peer.age_ms or 0.0) <= OLD * mean_ms)
         for peer, questions in _alone(recent, rates.group(SERVICE)):
             exchanges = None if peer.exchanges is None else peer.exchanges * ms / 1000
             yield Share(Part.DEPENDENCY, host.name, peer.address, ms * questions, peer.kind, exchanges, peer.host)
 
 
-def _pauses(timeouts_ms: tuple[int, ...], mean_ms: float) -> float:
+def pauses(timeouts_ms: tuple[int, ...], mean_ms: float) -> float:
     """The share of moments in which an event loop waited for a timer that was due within the time of a request. How
-    many requests waited for it cannot be told: all that wait for nothing else are believed to."""
-    return sum(0 < each <= OLD * mean_ms for each in timeouts_ms) / max(1, len(timeouts_ms))
+    many requests wait for it cannot be told, so that all the time that nothing else explains is counted."""
+    most_ms = min(LONGEST_PAUSE_MS, OLD * mean_ms)
+    return sum(0 < each <= most_ms for each in timeouts_ms) / max(1, len(timeouts_ms))
 
 
 def _queues(measured: Measured, load: LoadSample, host: HostView, ms: float) -> Iterator[Share]:
@@ -334,7 +338,7 @@ def _blocked(host: HostView, rates: HostRates, groups: tuple[GroupRates, ...], m
         return
     blocked = float(sum(group.blocked for group in groups))
     if host.sample is not None and host.sample.blocked_threads:  # at several moments; the kernel has ever new functions
-        blocked = host.sample.blocked_threads
+        blocked = host.sample.blocked_threads + sum(group.blocked for group in groups if group.group == SERVICE)
     stalls = rates.pressure
     memory = (stalls.memory_some or 0.0) if stalls is not None else 0.0
     disk = (stalls.io_some or 0.0) if stalls is not None else 0.0

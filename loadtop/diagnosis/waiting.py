@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, median
 
-from loadtop.diagnosis.breakdown import TIMER, Part, breakdown
+from loadtop.diagnosis.breakdown import TIMER, Part, breakdown, pauses
 from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
@@ -167,12 +167,14 @@ def _look(measured: Measured) -> Message:
     """What to look for. Locks and services may take most of the time together, although none of them is the limit."""
     found = breakdown(measured)
     elsewhere = [] if found is None else [each for each in found.shares or () if each.part in ELSEWHERE and each.ms]
-    pauses, waits = ([each for each in elsewhere if (each.kind == TIMER) is pause] for pause in (True, False))
+    asleep, waits = ([each for each in elsewhere if (each.kind == TIMER) is pause] for pause in (True, False))
     mean_ms = found.mean_ms if found is not None else 0.0
-    pause, share = (sum(each.ms or 0.0 for each in those) / (mean_ms or 1.0) for those in (pauses, waits))
+    pause, share = (sum(each.ms or 0.0 for each in those) / (mean_ms or 1.0) for those in (asleep, waits))
     if pause > MOST:
         template = "Look in the page for a pause, like usleep or sleep: it takes {share:.0f} % of the response time."
-        if any(host.sample is not None and any(host.sample.timeouts_ms) for host in measured.hosts):
+        samples = [host.sample for host in measured.hosts if host.sample is not None]
+        paused = any(pauses(sample.timeouts_ms, mean_ms) > MOST for sample in samples)
+        if paused and not any(sample.sleeping for sample in samples):
             template = "Look for a pause, like limit_req in nginx: it takes {share:.0f} % of the response time."
         return Message(template, share=100.0 * pause)
     if share <= MOST:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -124,15 +124,16 @@ class Measured(Struct, frozen=True):
 class Measurer:
     """Turns frames into measured ones by keeping the previous sample of the load and of each machine, and of each
     server the newest reading, up to :data:`OLDEST_S`: a server without a free connection drops some of its own status
-    pages, and its rates matter most then. The services that it asks stay as long too: where the kernel has a large
-    table of connections, not every interval has a reading."""
+    pages, and its rates matter most then. The services that it asks are known as long under the same load
+    (:attr:`HostRates.peers_before`): where the kernel has a large table of connections, not every interval has a
+    reading."""
 
     def __init__(self, kinds: Iterable[ServerKind]) -> None:
         self._kinds = tuple(kinds)
         self._load: LoadSample | None = None
         self._hosts: dict[str, HostSample] = {}
         self._fresh_at: dict[str, float] = {}
-        self._peers: dict[str, tuple[float, tuple[PeerRates, ...]]] = {}  # since when, on the clock of the host
+        self._peers: dict[str, _PeersRead] = {}
 
     def measure(self, frame: Frame) -> Measured:
         rates = None
@@ -149,15 +150,28 @@ class Measurer:
         before = self._hosts.get(state.name)
         self._hosts[state.name] = _with_missed(before, state.sample)
         self._fresh_at[state.name] = frame.at
-        if before is None:
-            return HostView(state, None, 0.0)
-        at, newest = self._peers.get(state.name, (before.at, None))
-        rates = host_rates(before, state.sample, self._kinds, peers_since=at)
-        if rates is not None and rates.peers is not None:
-            self._peers[state.name] = state.sample.at, rates.peers
-        elif rates is not None and _has_no_new_reading(before, state.sample) and state.sample.at - at < OLDEST_S:
-            rates = replace(rates, peers=newest)
+        rates, level, now = None, _level(frame.load), state.sample
+        newest = self._peers.get(state.name)
+        if before is not None:
+            rates = host_rates(before, now, self._kinds, peers_since=None if newest is None else newest.at)
+        if rates is None or newest is None or before is None or not _has_no_new_reading(before, now):
+            self._peers[state.name] = _PeersRead(now.at, level, None if rates is None else rates.peers)
+        elif newest.level == level and now.at - newest.at < OLDEST_S:
+            rates = replace(rates, peers_before=newest.peers)
         return HostView(state, rates, 0.0)
+
+
+class _PeersRead(NamedTuple):
+    """The services of the last interval with a new reading of connections: the host's uptime at its end, the level of
+    the load, and what was read."""
+
+    at: float
+    level: tuple[float | None, ...]
+    peers: tuple[PeerRates, ...] | None
+
+
+def _level(load: LoadSample | None) -> tuple[float | None, ...]:
+    return () if load is None else (load.step, load.concurrency, load.rate)
 
 
 def _has_no_new_reading(before: HostSample, now: HostSample) -> bool:
@@ -168,7 +182,7 @@ def _with_names(asking: HostView, hosts: Sequence[HostView]) -> HostView:
     """The host, with the names of the other hosts whose services it calls. An address that several have, such as that
     of a bridge for containers, names none of them."""
     rates = asking.rates
-    if rates is None or not rates.peers or len(hosts) < 2:
+    if rates is None or not (rates.peers or rates.peers_before) or len(hosts) < 2:
         return asking
 
     def owner(address: str) -> str | None:
@@ -176,8 +190,10 @@ def _with_names(asking: HostView, hosts: Sequence[HostView]) -> HostView:
         owners = [host.name for host in hosts if host.sample is not None and place in host.sample.facts.addresses]
         return owners[0] if len(owners) == 1 and owners[0] != asking.name else None
 
-    peers = tuple(replace(peer, host=owner(peer.address)) for peer in rates.peers)
-    return replace(asking, rates=replace(rates, peers=peers))
+    def named(peers: tuple[PeerRates, ...] | None) -> tuple[PeerRates, ...] | None:
+        return None if peers is None else tuple(replace(peer, host=owner(peer.address)) for peer in peers)
+
+    return replace(asking, rates=replace(rates, peers=named(rates.peers), peers_before=named(rates.peers_before)))
 
 
 def _with_missed(before: HostSample | None, sample: HostSample) -> HostSample:

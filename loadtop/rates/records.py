@@ -249,6 +249,9 @@ class HostRates(Struct, frozen=True):
     cgroup: CgroupRates | None = None
     peers: tuple[PeerRates, ...] | None = None
     more_cgroups: tuple[CgroupRates, ...] = ()
+    peers_before: tuple[PeerRates, ...] | None = None
+    """Those of an earlier interval, where this one has no new reading of connections."""
+
     queued: Mapping[int, float] = {}
     """The mean number of connections in accept queues by port, over several moments; some at which none waited are
     missing."""

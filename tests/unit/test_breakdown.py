@@ -116,8 +116,20 @@ def test_threads_that_wait_for_a_disk_count_at_several_moments(moments: float | 
     assert parts(found(view))[Part.DISK, None] == disk_ms
 
 
+def test_threads_of_services_are_not_looked_at_and_count_as_they_are() -> None:
+    groups = (group(0.0, blocked=3), replace(group(0.0, blocked=2), group=SERVICE))
+    assert parts(found(host({"blocked_threads": 1.0}, groups=groups)))[Part.DISK, None] == 60.0
+
+
+def test_services_stay_known_in_an_interval_without_a_reading() -> None:
+    told = found(host(peers_before=(peer(6.0),)))
+    assert parts(told)[Part.DEPENDENCY, "10.0.0.5:3306"] == 120.0
+    assert Part.DEPENDENCY not in unknown(told)
+
+
 def test_requests_that_wait_in_an_event_loop_for_a_timer() -> None:
     """Half of its moments show a timer that is due within the time of a request."""
+    assert not parts(found(host({"sleeping": 0.0, "timeouts_ms": (5001,)}), latencies=times(10_000.0)))
     told = found(host({"sleeping": 0.0, "timeouts_ms": (50, 480, 481, 0)}), latencies=times(240.0))
     assert parts(told) == {(Part.DEPENDENCY, TIMER): 120.0}
     view = host({"sleeping": 0.0, "timeouts_ms": (50,)}, groups=(group(150.0),), peers=(peer(6.0),))

@@ -13,7 +13,7 @@ from loadtop.servers.apache.record import ApacheStatus
 from loadtop.servers.haproxy.record import HaproxyProxy
 from loadtop.servers.nginx.record import NginxStatus
 from loadtop.servers.registry import KINDS
-from tests.unit.interval import NO_PAGING, SAMPLE, group, host, measured
+from tests.unit.interval import LOAD, NO_PAGING, SAMPLE, group, host, measured
 from tests.unit.known import known
 
 APACHE = ApacheStatus("u", "event", "Apache", "_")
@@ -134,14 +134,16 @@ def test_a_service_is_named_by_the_watched_machine_with_its_address(address: str
 
 
 def test_the_services_that_a_server_asks_stay_until_connections_are_read_again() -> None:
-    """Exchanges are over the time since the reading before."""
+    """For the breakdown, under the same load. Exchanges are over the time since the reading before."""
 
-    def asked(at: int, readings: int, segments: int) -> tuple[PeerRates, ...] | None:
+    def asked(at: int, readings: int, segments: int, concurrency: int = 8) -> tuple[PeerRates, ...] | None:
         peers = Peers(readings, (Peer("10.0.0.5:3306", "mysql", 1, 5 * readings, 0, 0, segments),))
         sample = replace(SAMPLE, at=100.0 + at, peers=peers)
-        frame = Frame(at, float(at), 0.0, None, (HostState("web1", "target", sample, fresh=True),))
+        load = replace(LOAD, at=float(at), concurrency=concurrency)
+        frame = Frame(at, float(at), 0.0, load, (HostState("web1", "target", sample, fresh=True),))
         rates = measurer.measure(frame).hosts[0].rates
-        return None if rates is None else rates.peers
+        assert rates is None or rates.peers is None or rates.peers_before is None
+        return None if rates is None else rates.peers or rates.peers_before
 
     measurer = Measurer(KINDS)
     assert asked(0, 1, 0) is None
@@ -153,3 +155,8 @@ def test_the_services_that_a_server_asks_stay_until_connections_are_read_again()
     for at in range(5, 9):
         assert asked(at, 3, 400) == later
     assert asked(9, 3, 400) is None, "they are too old"
+    assert asked(10, 4, 1000)
+    assert asked(11, 4, 1000, concurrency=9) is None, "the load is another"
+    assert asked(30, 1, 0) is None, "readings began again"
+    (anew,) = known(asked(31, 2, 50))
+    assert anew.exchanges == 50.0

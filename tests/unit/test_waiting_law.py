@@ -254,5 +254,7 @@ def test_a_pause_of_the_page_is_named() -> None:
     assert "Look in the page for a pause, like usleep or sleep: it takes 51 % of the response time." in said
     said = advised(host({"locks": locks, "sleeping": 0.0, "timeouts_ms": (5, 5, 5, 0)}, groups=(group(50.0),)))
     assert "Look for a pause, like limit_req in nginx: it takes 55 % of the response time." in said
+    said = advised(host({"locks": locks, "sleeping": 5.1, "timeouts_ms": (5, 60_000)}, groups=(group(50.0),)))
+    assert "Look in the page for a pause" in said, "nginx always has some timer"
     said = advised(host({"locks": locks, "sleeping": 2.0}, groups=(group(50.0),)))
     assert "Look for a lock" in said, "neither takes most of the time"

@@ -40,7 +40,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 _MOST_LOOKS, _MOST_MOMENTS = 60, 4
-"""Between two samples, at where threads wait: all looks at a thread, which take about 5 us there each, and moments."""
+"""Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 
 NO_QUEUES = "accept queues cannot be read there"
 _LISTS = {HOLDERS: "o", HELD: "l", OPEN_FILES: "x"}  # orders

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from collectors.errors import FetchError, SilentError
+from collectors.errors import ClosedError, FetchError
 from collectors.machine import Endpoint, Page
 from collectors.transport.exchange import exchange, host_and_port
 from collectors.transport.shell.connection import ShellConnection
@@ -51,7 +51,7 @@ class RemotePages(ABC):
         self.sockets: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
         self.pids: frozenset[int] = frozenset()
-        self._unexplained = set[str]()  # addresses whose last failure had no reason: they are not waited for
+        self._unexplained = set[str]()  # addresses for whose last failure no reason came: the next is not waited for
         self._opening = asyncio.Lock()
 
     @abstractmethod
@@ -102,10 +102,12 @@ class RemotePages(ABC):
             yield
             self._unexplained.discard(address)
         except FetchError as error:
-            said = self.refusals[address] or await self._connection.refusal(
-                wait=not isinstance(error, SilentError) and address not in self._unexplained
-            )
-            (self._unexplained.discard if said else self._unexplained.add)(address)
+            wait = isinstance(error, ClosedError) and address not in self._unexplained
+            said = self.refusals[address] or await self._connection.refusal(wait=wait)
+            if said:
+                self._unexplained.discard(address)
+            elif wait:
+                self._unexplained.add(address)
             for words, refusal in _REFUSALS.items():
                 if words in said:
                     raise FetchError(refusal.message, fix=refusal.fix) from None

@@ -15,7 +15,7 @@
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
 my ($segments, %told, %since, $followed, %quiet, $refused) = {};
 my ($tested, $queue_readings, %queued) = ("", 0);
-# When the clocks are read next; the threads of which is read until the next sample where they wait, and how often still.
+# When the clocks are read next; the threads to look at until the next sample, and how many looks are left.
 my ($clocks_due, $moments, @threads) = (0, 0);
 # The sums by place and user: connections, open questions, their age, segments, and the newest reading that has one. The
 # same by what the kernel tells, and where struct tcp_info is in that.

@@ -30,7 +30,7 @@ my ($turn, $listed, $listing, $ended, @now) = (0, "");
         for (keys %waits) { $said{$_}[0] = "" if $waits{$_} == 2 && $said{$_} }
     },
     s => \&sample,
-    # threads of which is wanted where they wait, with the next sample, after what this one tells of others
+    # the threads to look at until the next sample; first tells what was seen of the earlier ones
     W => sub {
         look() unless %waiting;
         print map "\n#${mark}f $_/wchan\n$waiting{$_}", keys %waiting;

@@ -1,13 +1,14 @@
 """The connection to a remote shell: messages, questions beside the samples, and starts that fail."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from collectors.errors import FetchError, TransportError
+from collectors.errors import ClosedError, FetchError, SilentError, TransportError
 from collectors.transport.exec import relay
 from collectors.transport.exec.relay import RelayedPages
 from collectors.transport.exec.start import start_command
@@ -139,12 +140,41 @@ async def test_the_reason_may_be_read_after_the_socket_is_closed(
     async def exchange(*_: object) -> bytes:
         line = b"channel 3: open failed: connect failed: Connection refused\n"
         asyncio.get_running_loop().call_soon(process.stderr.feed_data, line)
-        raise FetchError("the server closed the connection")
+        raise ClosedError("the server closed the connection")
 
     monkeypatch.setattr(shell_pages, "exchange", exchange)
     for _ in range(2):
         with pytest.raises(FetchError, match="connection refused: nothing is listening there"):
             await pages.ask("web1:80", b"", 1.0)
+
+
+async def test_a_reason_that_does_not_come_is_waited_for_once(
+    connection: ShellConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full nginx closes new connections, and ssh has nothing to say about that."""
+    pages = RelayedPages(connection, ("sh",))
+    pages.sockets = {"web1:80": "/nowhere"}
+    answers: list[bytes | FetchError] = []
+    waited: list[bool] = []
+
+    async def exchange(*_: object) -> bytes:
+        answer = answers.pop(0)
+        if isinstance(answer, FetchError):
+            raise answer
+        return answer
+
+    async def refusal(*, wait: bool) -> str:
+        waited.append(wait)
+        return ""
+
+    monkeypatch.setattr(shell_pages, "exchange", exchange)
+    monkeypatch.setattr(connection, "refusal", refusal)
+    closed, silent = ClosedError("closed"), SilentError("silent")
+    for answer in (silent, closed, closed, silent, b"", closed):
+        answers.append(answer)
+        with contextlib.suppress(FetchError):
+            await pages.ask("web1:80", b"", 1.0)
+    assert waited == [False, True, False, False, True]
 
 
 async def test_a_relay_that_does_not_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
