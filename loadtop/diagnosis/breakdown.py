@@ -52,7 +52,7 @@ above that, and a quota gives time in pieces, so that no second has exactly all 
 
 LEAST_OF_GENERATOR = 0.01  # of the mean response time: less is not worth a part; our own
 
-LONGEST_PAUSE_MS = 5000.0  # nginx's time-outs for idle connections and silent upstreams are longer by default
+LONGEST_PAUSE_MS = 5000.0  # time-outs for idle clients and silent upstreams are longer by default; our own
 
 TIMER = "timer"
 """Kind and name of the share of a page that sleeps: it waits as it would for a service, but asks none."""
@@ -235,9 +235,9 @@ def _of_generator(measured: Measured, mean_ms: float) -> Iterator[Share]:
     queue M/M/1 (R = S / (1 - U), Kleinrock, Queueing Systems, volume 1, 3.2), without the time S in which a worker
     handles one, and behind no more responses than there can be; where it is full, behind all of them. It is an
     estimate, and gets only what other parts leave. The threads of other engines wait for one response each."""
-    load, rates = measured.load, measured.load_rates
+    rates = measured.load_rates
     generator = None if rates is None else rates.generator
-    if load is None or rates is None or generator is None or generator.loop_delay_ms is None or not rates.rps:
+    if rates is None or generator is None or generator.loop_delay_ms is None or not rates.rps:
         return
     waits = generator.waits or 0.0
     handling_ms = 10.0 * (generator.cpu + waits) / rates.rps

@@ -262,7 +262,7 @@ async def test_where_threads_wait_there_comes_with_the_next_reading(far: SshTran
         found: Mapping[str, str] = {}
         async with asyncio.timeout(15):
             while not (sleeping.sleeps(found.get(sleeper, "")) and sleeping.timeout_ms(found.get(loop, ""))):
-                found = (await far.read(request)).wchan  # until both have begun to wait
+                found = (await far.read(request)).wchan  # until both wait
     finally:
         for process in running:
             process.kill()

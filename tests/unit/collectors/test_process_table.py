@@ -42,7 +42,7 @@ class Machine:
         """A reading 1 s after the last: pid to group of the rows."""
         self.at += 1.0
         if wchan is not None:
-            self.table.want_threads()  # as with every request, after that which these texts answer
+            self.table.want_threads()  # the request after the one that these texts answer
         asleep, turn = self.table.asleep(), int(self.at)
         rest = {pid for pid in asleep if (pid + turn) % IDLE_EVERY}
         texts = {pid: text for pid, text in self.stats.items() if pid not in rest}
