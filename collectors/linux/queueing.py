@@ -140,11 +140,7 @@ class Shaping:
         self._is_known = True
         self._interfaces = parse_disciplines(reading.optional(self._source) or "")
         self._shaped_mbit, self._policed_mbit = self._limits(_shaped), self._limits(_policed)
-        self._sent = {
-            (name, each.handle): each.sent_bytes
-            for name, interface in self._interfaces.items()
-            for each in (*interface.disciplines, *interface.classes, *interface.policers)
-        }
+        self._sent = dict(pair for name, interface in self._interfaces.items() for pair in _counted(name, interface))
 
     def _limits(self, rate: Callable[[str, Interface, _Sent], float | None]) -> Mapping[str, float]:
         found = ((name, rate(name, interface, self._sent)) for name, interface in self._interfaces.items())
@@ -235,6 +231,22 @@ def _policed(name: str, interface: Interface, before: _Sent) -> float | None:
     return None if ingress is None else _busiest_rate(name, ingress, interface.policers, before)
 
 
+def _counted(name: str, interface: Interface) -> Iterator[tuple[tuple[str, str], int]]:
+    """Bytes so far, by interface and handle, to compare the next reading with. Classes and policers are read after the
+    discipline that they are in, and so may count what it has yet to: that has passed through it, too."""
+    for each in (*interface.disciplines, *interface.classes, *interface.policers):
+        yield (name, each.handle), each.sent_bytes
+    for root, within in ((interface.root, interface.classes), (interface.ingress, interface.policers)):
+        if root is not None:
+            yield (name, root.handle), max(root.sent_bytes, sum(each.sent_bytes for each in _leaves(within)))
+
+
+def _leaves(classes: Iterable[Discipline]) -> list[Discipline]:
+    known = {each.handle: each for each in classes}
+    inner = {each.parent for each in known.values()}
+    return [each for each in known.values() if each.handle not in inner]
+
+
 def _busiest_rate(name: str, root: Discipline, classes: Iterable[Discipline], before: _Sent) -> float | None:
     """The rate of the class, or policer, that has seen most; ``None`` where most went by all of them."""
 
@@ -242,8 +254,7 @@ def _busiest_rate(name: str, root: Discipline, classes: Iterable[Discipline], be
         return max(0, each.sent_bytes - before.get((name, each.handle), 0))
 
     known = {each.handle: each for each in classes}
-    inner = {each.parent for each in known.values()}
-    leaves = [each for each in known.values() if each.handle not in inner]
+    leaves = _leaves(known.values())
     busiest = max(leaves, key=sent, default=None)
     if busiest is None or sent(busiest) < sent(root) - sum(map(sent, leaves)):
         return None

@@ -109,6 +109,15 @@ async def test_the_class_that_sends_most_counts(transport: Any) -> None:
     assert len([request for request in transport.requests if QDISCS in [file.path for file in request.files]]) == 4
 
 
+async def test_classes_are_read_after_the_discipline_that_they_are_in(transport: Any) -> None:
+    """What passes between the two has not gone by the classes."""
+    texts = [
+        HTB.format(whole=whole, first=first, second=0) for whole, first in ((0, 90), (90, 90), (200, 260), (260, 260))
+    ]
+    found = await interfaces(transport, *texts)
+    assert [each.shaped_mbit for each in found] == [12.5] * 4
+
+
 async def test_each_connection_has_the_rate_of_fq(transport: Any) -> None:
     machine = LinuxMachine(transport, KINDS)
     transport.files[QDISCS] = FQ
