@@ -30,7 +30,6 @@ class Kind(ServerKind, frozen=True, kw_only=True, eq=False):
     are called. The functions place it in the path of a request."""
 
     processes: re.Pattern[str]
-    event_loop: bool = False  # its requests can wait for a timer without a thread of their own
     port: int | None = None  # at which it usually listens, if its port alone tells what it is
     socket: re.Pattern[str] | None = None  # the usual paths of its unix socket
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration

@@ -130,7 +130,7 @@ class Reading(Struct, frozen=True):
     ``processes`` maps a pid to its ``stat`` (a text, or what it tells), ``pss`` to the text of its ``smaps_rollup``;
     ``pids`` are all that exist. ``own`` are processes of loadtop itself: they and their descendants are the
     generator's. ``seconds`` is the time that each file took where the transport can tell. ``waits`` maps a pid to a
-    line for each thread: its number and its ``schedstat``. What did nothing since the last such reading is left out.
+    line for each thread: its number and its ``schedstat``. What did nothing since the last such reading may be missing.
     ``wchan`` maps a thread that the request before named to lines of :mod:`collectors.linux.sleeping`, from several
     moments since then where the transport can look at that many."""
 

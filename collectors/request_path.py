@@ -2,7 +2,8 @@
 
 Who listens at the tested port serves the requests, of whatever kind it is. So does who listens where one of those holds
 a connection, and so on. Which process holds a socket may be read by root, or by the same user: where that is not known
-of the tested port, nothing is said. Connections can be short, so that what was found stays found.
+of the tested port, nothing is said. Connections can be short, so that what was found stays found; where none is ever
+seen at the tested port, the services that listen there are looked for all the same.
 """
 
 import asyncio
@@ -29,6 +30,7 @@ SOON_S, AGAIN_S, MOST_S = 0.5, 30.0, 240.0
 the last, because a look costs much on a machine with thousands of open files."""
 
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
+BRIEF_EVERY = 60  # looks at a port without connections, of which one looks for processes: all may be too short to see
 LONG_S = 1.0  # a look that takes as long is expensive there: after the least number of looks it is not repeated soon
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
@@ -70,7 +72,7 @@ class RequestPath:
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
-        self._looks = 0
+        self._looks = self._unconnected = 0
         self._settled = False
         self._search = Search("processes under test", self._running, self._look, AGAIN_S, SOON_S, MOST_S)
         self.finish, self.close = self._search.finish, self._search.close
@@ -102,36 +104,36 @@ class RequestPath:
 
     async def _follow_sockets(self) -> None:
         began = time.monotonic()
-        found = await self._sockets()
-        if found is None:
+        texts = await self._machine.texts((*sockets.OPEN_TABLES, STREAMS, *OWN_ADDRESSES))
+        tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
+        connected = any(sockets.has_connections(table, self._ports) for table in tables)
+        self._unconnected = 0 if connected else self._unconnected + 1
+        if not connected and self._unconnected % BRIEF_EVERY != LEAST_LOOKS:
             self._settled = False
             return
-        listening, asked, own = found
-        self._follow(listening, asked, own)
-        places = self._follow(listening, {**asked, **await self._asked_now()}, own)
-        self._looks += 1
+        listening, asked = await self._sockets(tables, texts[STREAMS.path])
+        own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
+        self._follow(listening, asked, own, connected=connected)
+        places = self._follow(listening, {**asked, **await self._asked_now()}, own, connected=connected)
+        if connected:
+            self.connected = self.connected.union(*map(sockets.connected_ports, tables))
+            self._looks += 1
         told_all = self._looks >= LEAST_LOOKS and places <= self._places
         most = LEAST_LOOKS if time.monotonic() - began > LONG_S else MOST_LOOKS
-        self._settled = told_all or self._looks >= most
+        self._settled = connected and (told_all or self._looks >= most)
         if self._looks < MOST_LOOKS:
             self._places |= places
         await self._looked()
 
-    async def _sockets(self) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], frozenset[str]] | None:
-        """Where each process listens, where it holds connections, and the machine's own addresses; ``None`` while
-        the tested ports have no connections."""
-        texts = await self._machine.texts((*sockets.OPEN_TABLES, STREAMS, *OWN_ADDRESSES))
-        tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
-        if not any(sockets.has_connections(table, self._ports) for table in tables):
-            return None
-        self.connected = self.connected.union(*map(sockets.connected_ports, tables))
-        streams = texts[STREAMS.path]
+    async def _sockets(
+        self, tables: Sequence[str], streams: str | Missing
+    ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]]]:
+        """Where each process listens, and where it holds connections."""
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
         wanted = sockets.holders([inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS])
         holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
-        own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
-        return _by_process(listening, holders), _by_process(clients, holders), own
+        return _by_process(listening, holders), _by_process(clients, holders)
 
     async def _asked_now(self) -> Mapping[int, set[Endpoint]]:
         """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one
@@ -143,7 +145,12 @@ class RequestPath:
         return _by_process(clients, sockets.parse_holders(texts[held.path]))
 
     def _follow(
-        self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]
+        self,
+        listening: Mapping[int, set[Endpoint]],
+        asked: Mapping[int, set[Endpoint]],
+        own: frozenset[str],
+        *,
+        connected: bool,
     ) -> frozenset[Endpoint]:
         """Learn whom requests reach. Returns the places that are called on the way."""
         first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
@@ -160,11 +167,13 @@ class RequestPath:
         self._serving = frozenset(lineages)
         self.reached = frozenset(each.pid for lineage in lineages.values() for each in lineage)
         groups = {lineages[pid][0].group for pid in self._first}
-        self.stranger = bool(groups) and groups <= {OTHER, *self._pools}
-        self.known = self.stranger or bool(groups - {OTHER, LOADTOP})
+        stranger = bool(groups) and groups <= {OTHER, *self._pools}
+        known = stranger or bool(groups - {OTHER, LOADTOP})
+        if connected:  # otherwise, whom they ask may not have been seen, which must set no server aside
+            self.known, self.stranger = known, stranger
         others = (pid for pid, lineage in lineages.items() if lineage[0].group == OTHER)
-        self.services = frozenset(others if self.known else ())
-        if self.known:
+        self.services = frozenset(others if known else ())
+        if known:
             self._name_asked(first, listening, asked, own)
         return places
 

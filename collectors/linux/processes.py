@@ -71,18 +71,18 @@ def parse_pss(smaps_rollup: str) -> int | None:
     raise ParseError("smaps_rollup has no Pss")
 
 
-def parse_waits(schedstats: str) -> dict[int, int]:
-    """Nanoseconds that each thread was runnable without a CPU, from lines of its number and its ``schedstat``. Threads
-    that never ran are left out: all seem so if the kernel does not count."""
-    waits: dict[int, int] = {}
+def parse_schedstats(schedstats: str) -> dict[int, tuple[int, int]]:
+    """Nanoseconds that each thread had a CPU, and was runnable without one, from lines of its number and its
+    ``schedstat``. Threads that never ran are left out: all seem so if the kernel does not count."""
+    threads: dict[int, tuple[int, int]] = {}
     for line in complete_lines(schedstats):
         words = line.split()
         if len(words) != 4:
             raise ParseError("schedstat: expected three fields")
-        task, _, waited, slices = row(words, "schedstat")
+        task, ran, waited, slices = row(words, "schedstat")
         if slices:
-            waits[task] = waited
-    return waits
+            threads[task] = ran, waited
+    return threads
 
 
 @dataclass(slots=True)
@@ -90,8 +90,9 @@ class _Known:
     """The newest of one process: ``source`` is its ``stat`` as it was read, ``counted`` the group that it counts in,
     ``ticks_s`` the CPU time per second that it and its ended children took between its last two readings. Of these
     children, ``brief_ticks`` is the CPU time of those that were never read, ``apart_ticks`` that of all others.
-    ``waits`` is how long each thread waited for a processor, ``waits_read`` the text of that, and ``ran`` the
-    reading in which it last changed; ``shows``: where one of them waits was seen. ``row`` is what is reported until
+    ``ran_ns`` and ``wait_ns`` are how long its threads had a processor and waited for one, ``by_thread`` the same of
+    each, ``schedstats`` the text of that, and ``ran`` the reading in which it last changed; ``shows``: where one of
+    them waits was seen. ``row`` is what is reported until
     something of that changes."""
 
     source: str | ProcessStat
@@ -104,10 +105,11 @@ class _Known:
     apart_ticks: int = 0
     pss_kb: int | None = None
     pss_asked: int = 0
-    waits: dict[int, int] = field(default_factory=dict[int, int])
-    waits_read: str = ""
+    by_thread: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    schedstats: str = ""
     shows: bool = False
     ran: int = 0
+    ran_ns: int | None = None
     wait_ns: int | None = None
     row: Process | None = None
 
@@ -117,7 +119,7 @@ class ProcessTable:
         self._kinds = kinds
         self._weighed = [kind.group for kind in kinds if kind.role in (Role.WEB, Role.APPLICATION)]
         self._served = [kind for kind in kinds if kind.role in SERVING]
-        self._looping = {kind.group for kind in kinds if kind.event_loop}
+        self._looping = {kind.group for kind in kinds if kind.pause}
         self._timed = {SERVICE, LOADTOP, *(kind.group for kind in self._served)}
         self._known: dict[int, _Known] = {}
         self._members: dict[str, tuple[_Known, ...]] = {}
@@ -189,7 +191,8 @@ class ProcessTable:
             if tasks <= MOST_TASKS:
                 wanted[known.stat.pid] = known.stat.threads
         for pid in self._waits_wanted.keys() & self._known.keys() - wanted.keys():
-            self._known[pid].wait_ns = self._known[pid].row = None  # after a gap there is no rate
+            gone = self._known[pid]
+            gone.ran_ns = gone.wait_ns = gone.row = None  # after a gap there is no rate
         self._waits_wanted = wanted
         return wanted
 
@@ -201,7 +204,7 @@ class ProcessTable:
             passed = self._turn - known.ran
             if known.counted in serving and passed <= RECENT:
                 threads = just if passed <= JUST else earlier
-                threads += [f"{known.stat.pid}/task/{task}" for task in known.waits]
+                threads += [f"{known.stat.pid}/task/{task}" for task in known.by_thread]
         self._asked, self._stands_for = self._stands_for, {}
         for threads, most in ((just, ASKED_THREADS), (earlier, ASKED_EARLIER)):
             asked = random.sample(threads, min(most, len(threads)))
@@ -348,19 +351,21 @@ class ProcessTable:
             if known is None:
                 continue
             threads += text.count("\n")
+            if text == known.schedstats and known.wait_ns is not None:
+                continue
             try:
-                waits = parse_waits(text) if threads <= MOST_REPORTED else {}
+                by_thread = parse_schedstats(text) if threads <= MOST_REPORTED else {}
             except ParseError:
-                waits = {}
-            before = {} if known.wait_ns is None else known.waits
-            passed = 0
-            for task, waited in waits.items():
-                earlier = before.get(task, 0)
-                passed += waited - earlier if waited >= earlier else waited  # less: the number of a thread used again
-            known.wait_ns = (known.wait_ns or 0) + passed if waits else None
-            known.ran = known.ran if text == known.waits_read else self._turn
-            known.waits_read = text
-            known.waits, known.row = waits, None
+                by_thread = {}
+            before = {} if known.wait_ns is None else known.by_thread
+            ran_ns, wait_ns = known.ran_ns or 0, known.wait_ns or 0
+            for task, (ran, waited) in by_thread.items():
+                ran_before, waited_before = before.get(task, (0, 0))
+                ran_ns += ran - ran_before if ran >= ran_before else ran  # less: the number of a thread used again
+                wait_ns += waited - waited_before if waited >= waited_before else waited
+            known.ran_ns, known.wait_ns = (ran_ns, wait_ns) if by_thread else (None, None)
+            known.ran = known.ran if text == known.schedstats else self._turn
+            known.schedstats, known.by_thread, known.row = text, by_thread, None
 
     def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
         """Each thread that was asked counts for as many as it stands for."""
@@ -416,6 +421,7 @@ def _row(known: _Known, page_kb: int) -> Process:
             rss_kb=stat.rss_pages * page_kb,
             pss_kb=known.pss_kb,
             wait_ns=known.wait_ns,
+            run_us=None if known.ran_ns is None else known.ran_ns // 1000,
             child_ticks=0 if is_other else known.brief_ticks,
         )
     return known.row

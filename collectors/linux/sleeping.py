@@ -7,8 +7,8 @@ then in the kernel's function for that.
 
 An event loop waits in ``epoll_wait`` for whatever comes first, at most until its next timer is due. After its function
 stands what ``syscall`` shows to root, and often to the same user: the number of the system call and its arguments in
-hexadecimal, of which the fourth is that time in ms. A request that pauses there, as with nginx's ``limit_req``, shows
-as a short one. So does a timer of the program itself, which many have that are not nginx.
+hexadecimal, of which the fourth is that time in ms. A request that pauses there, by a setting of the server, shows as
+a short one. So does a timer of the program itself, which most programs have that are not of such a kind.
 
 After a function in which threads do not just rest stands the state, the third field of ``stat``: D is an
 uninterruptible sleep, mostly for a disk.

@@ -23,7 +23,6 @@ from loadtop.servers.nginx.record import SERVER, NginxStatus
 KIND = Kind(
     *SERVER,
     processes=re.compile(r"nginx|openresty|angie", re.ASCII),
-    event_loop=True,
     configuration=configuration.read,
     listening=configuration.listening,
     routes=configuration.routes,

@@ -129,7 +129,7 @@ class LocalTransport:
         waits = {
             pid: self._schedstats(pid, threads)
             for pid, threads in request.waits.items()
-            if pid in texts and texts[pid] != self._waits_read.get(pid)
+            if pid in texts and (threads == 1 or texts[pid] != self._waits_read.get(pid))
         }
         self._waits_read = {pid: texts[pid] for pid in request.waits.keys() & texts.keys()}
         wchan = self._threads.exchange(request.threads)

@@ -16,7 +16,7 @@ from loadtop.diagnosis.breakdown import TIMER, Part, breakdown, pauses
 from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, alone_us, slow_part
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
-from loadtop.model import LoadSample, Role, State
+from loadtop.model import LoadSample, Role, ServerKind, State
 from loadtop.model.histogram import mean
 from loadtop.rates.measured import HostView, Measured
 
@@ -172,11 +172,11 @@ def _look(measured: Measured) -> Message:
     pause, share = (sum(each.ms or 0.0 for each in those) / (mean_ms or 1.0) for those in (asleep, waits))
     if pause > MOST:
         template = "Look in the page for a pause, like usleep or sleep: it takes {share:.0f} % of the response time."
-        samples = [host.sample for host in measured.hosts if host.sample is not None]
-        paused = any(pauses(sample.timeouts_ms, mean_ms) > MOST for sample in samples)
-        if paused and not any(sample.sleeping for sample in samples):
-            template = "Look for a pause, like limit_req in nginx: it takes {share:.0f} % of the response time."
-        return Message(template, share=100.0 * pause)
+        kind = _pausing(measured, mean_ms)
+        if kind is None:
+            return Message(template, share=100.0 * pause)
+        template = "Look for a pause, like {setting} in {server}: it takes {share:.0f} % of the response time."
+        return Message(template, setting=kind.pause, server=kind.name, share=100.0 * pause)
     if share <= MOST:
         return Message(
             "No watched host is at its limit. Look for a lock, or for a database or another "
@@ -187,6 +187,16 @@ def _look(measured: Measured) -> Message:
     what = "file locks and services" if len(parts) > 1 else "file locks" if Part.LOCK in parts else "services"
     template = "Shorten the waits for {what}: they take {share:.0f} % of the response time, the longest at {name}."
     return Message(template, what=Message(what), share=100.0 * share, name=longest.name)
+
+
+def _pausing(measured: Measured, mean_ms: float) -> ServerKind | None:
+    """The kind of server in whose event loop requests may pause; ``None`` where threads sleep, or nothing pauses."""
+    samples = [host.sample for host in measured.hosts if host.sample is not None]
+    paused = any(pauses(sample.timeouts_ms, mean_ms) > MOST for sample in samples)
+    if not paused or any(sample.sleeping for sample in samples):
+        return None
+    groups = {group.group for host in measured.hosts if host.rates is not None for group in host.rates.groups or ()}
+    return next((kind for kind in measured.kinds if kind.pause and kind.group in groups), None)
 
 
 WAITING = Verdict(

@@ -220,7 +220,9 @@ class Process(Struct, frozen=True):
 
     ``wait_ns`` counts how long its threads were runnable without a processor, because others had it or a CPU quota
     stopped them. The kernel adds a wait when it ends. What a thread waited between its last reading and its end is
-    lost. ``None``: not read. Source: the second field of ``schedstat``, Linux, Documentation/scheduler/sched-stats.rst.
+    lost. ``run_us`` counts, in the same way, how long they had a processor: to the microsecond, where ``cpu_ticks`` are
+    10 ms, but without threads that have ended. ``None``: not read. Source: the first two fields of ``schedstat``,
+    Linux, Documentation/scheduler/sched-stats.rst.
     """
 
     pid: int
@@ -234,6 +236,7 @@ class Process(Struct, frozen=True):
     pss_kb: int | None = None
     wait_ns: int | None = None
     child_ticks: int = 0
+    run_us: int | None = None
 
 
 class Limited(StrEnum):

@@ -29,11 +29,13 @@ SERVING = (Role.PROXY, Role.WEB, Role.APPLICATION)
 
 class ServerKind(Struct, frozen=True):
     """A kind of server as rates and rules see it. ``name`` is its key in samples, JSON, options and recordings;
-    ``group`` is what its processes are listed under."""
+    ``group`` is what its processes are listed under. ``pause`` is the setting by which requests wait for a timer in its
+    event loop, without a thread of their own; empty where they cannot."""
 
     name: str
     group: str
     role: Role
+    pause: str = ""
 
 
 class Measure(StrEnum):

@@ -99,7 +99,7 @@ class Workers(Struct, Generic[R], frozen=True):
     apply: Translatable
 
 
-class Kind(ServerKind, Generic[R], frozen=True):
+class Kind(ServerKind, Generic[R], frozen=True, kw_only=True):
     """A kind of server: the values that are read, what is shown, and its possible limits.
 
     ``title`` is its name for people. ``record`` is the type of one reading. ``rows`` are those of the text report, from

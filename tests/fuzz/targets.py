@@ -341,7 +341,7 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
             lambda text: locks.processes_at(text, "fe:00", 1),
             locks.parse_open_files,
         ),
-        "httpd-stat": (processes.parse_stat, processes.parse_pss, processes.parse_waits),
+        "httpd-stat": (processes.parse_stat, processes.parse_pss, processes.parse_schedstats),
         "cgroup": (cgroup.parse_membership, cgroup.parse_mounts),
     }
 )

@@ -216,6 +216,27 @@ def test_processes_and_their_groups() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ticks", "run_us", "cpu"),
+    [
+        (3, 12_345, 0.61725),  # 2 s: within 2 ticks of 10 ms
+        (1, 30_000, 1.5),
+        (1, 30_001, 0.5),  # a thread has another's number
+        (3, 9_999, 1.5),  # threads have ended
+        (3, -1, 1.5),
+        (-1, 10, None),
+        (3, None, 1.5),
+    ],
+)
+def test_the_finer_counter_of_a_process_tells_what_ticks_round(
+    ticks: int, run_us: int | None, cpu: float | None
+) -> None:
+    old = Process(1, "a", "httpd", "S", 1, 7, 5, 1000, run_us=10)
+    new = replace(old, cpu_ticks=7 + ticks, run_us=None if run_us is None else 10 + run_us)
+    found = two_seconds({"processes": (old,)}, {"processes": (new,)})
+    assert [each.cpu for each in found.processes or ()] == [None if cpu is None else pytest.approx(cpu)]
+
+
+@pytest.mark.parametrize(
     ("before", "now", "wait", "of_group"),
     [
         ((100, 50), (1_000_000_100, 50), (50.0, 0.0), 50.0),

@@ -252,7 +252,8 @@ def test_a_pause_of_the_page_is_named() -> None:
     locks = (FileLock("flock", "fe:00", 3, 1, "php", 4, "/3"),)
     said = advised(host({"locks": locks, "sleeping": 5.1}, groups=(group(50.0),)))
     assert "Look in the page for a pause, like usleep or sleep: it takes 51 % of the response time." in said
-    said = advised(host({"locks": locks, "sleeping": 0.0, "timeouts_ms": (5, 5, 5, 0)}, groups=(group(50.0),)))
+    paused = {"locks": locks, "sleeping": 0.0, "timeouts_ms": (5, 5, 5, 0)}
+    said = advised(host(paused, groups=(group(50.0, name="nginx"),)))
     assert "Look for a pause, like limit_req in nginx: it takes 55 % of the response time." in said
     said = advised(host({"locks": locks, "sleeping": 5.1, "timeouts_ms": (5, 60_000)}, groups=(group(50.0),)))
     assert "Look in the page for a pause" in said, "nginx always has some timer"

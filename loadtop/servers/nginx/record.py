@@ -6,7 +6,7 @@ from loadtop.model.server import Gauge, Label, Limit, Role, ServerReading, count
 
 NAME = "nginx"
 GROUP = "nginx"
-SERVER = (NAME, GROUP, Role.WEB)
+SERVER = (NAME, GROUP, Role.WEB, "limit_req")
 
 
 class NginxStatus(ServerReading, frozen=True):

@@ -46,7 +46,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("listeners", sockets.parse_listeners, "proc/6.18/ss-ltnH"),
     ("process", processes.parse_stat, "proc/6.18/httpd-stat"),
     ("pss", processes.parse_pss, "proc/6.18/httpd-smaps_rollup"),
-    ("waits", processes.parse_waits, "proc/6.18/httpd-schedstats"),
+    ("waits", processes.parse_schedstats, "proc/6.18/httpd-schedstats"),
     ("apache", apache.parse, "status/2.4.71-event.txt"),
     ("fpm", fpm.parse, "status/fpm-8.2.txt"),
     ("fpm json", fpm.parse, "status/fpm-8.2.json"),

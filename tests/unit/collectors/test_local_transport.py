@@ -200,6 +200,7 @@ async def test_waits_of_each_thread_are_read_where_the_process_did_something(
         20: ["20 9 20 1"],
         300: ["300 9 300 1", "301 9 301 1"],
     }
+    assert (await transport.read(request)).waits == {20: "20 9 20 1\n"}, "one thread: little runs between two ticks"
     for task in range(301, 1000):
         (root / "proc" / "300" / "task" / str(task)).mkdir(exist_ok=True)
     for pid in (20, 300):

@@ -183,12 +183,12 @@ def test_a_process() -> None:
     assert processes.parse_pss("") is None
 
 
-def test_waits_of_threads() -> None:
-    assert processes.parse_waits("7 100 20 3\n8 100 0 1\n9 0 0 0\n10 5 5") == {7: 20, 8: 0}
-    assert processes.parse_waits("") == {}
+def test_times_of_threads() -> None:
+    assert processes.parse_schedstats("7 100 20 3\n8 100 0 1\n9 0 0 0\n10 5 5") == {7: (100, 20), 8: (100, 0)}
+    assert processes.parse_schedstats("") == {}
     for text in ("7 100 20\n", "7 100 20 3 4\n", "7 100 -20 3\n", "7 1 9999999999999999999 3\n"):
         with pytest.raises(ParseError):
-            processes.parse_waits(text)
+            processes.parse_schedstats(text)
 
 
 def test_apaches_page() -> None:

@@ -202,11 +202,23 @@ def test_waits_are_added_up_thread_by_thread(machine: Machine) -> None:
         machine.sample(waits={10: text, 99: text})
         totals.append(machine.rows[0].wait_ns)
     assert totals == [1100, 1150, 1150, 1167, 1170, None, 179]
+    machine.sample(waits={10: "10 1 170 1\n12 1 9 1\n"})
     machine.sample()
     assert machine.rows[0].wait_ns == 179, "nothing was done since"
     machine.stats = {10: stat_text(10, "httpd", started=900)}
     machine.sample()
     assert machine.rows[0].wait_ns is None, "another process of this number"
+
+
+def test_time_on_a_cpu_adds_up_in_microseconds(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd")}
+    machine.sample()
+    assert machine.rows[0].run_us is None
+    totals: list[int | None] = []
+    for text in ("10 4999 1 1\n11 2000 1 1\n", "10 9999 1 2\n11 2000 1 1\n", "10 11999 1 3\n", ""):
+        machine.sample(waits={10: text})
+        totals.append(machine.rows[0].run_us)
+    assert totals == [6, 11, 13, None]
 
 
 @pytest.mark.parametrize(

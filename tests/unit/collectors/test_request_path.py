@@ -215,6 +215,29 @@ def test_a_service_that_asks_ever_new_places_is_not_followed_each_second(
     assert machine.searches == looks
 
 
+def test_a_service_whose_connections_are_too_short_is_found_but_sets_no_server_aside(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_path, "SOON_S", 0.0)
+    found: list[tuple[frozenset[int], bool, int]] = []
+
+    async def look() -> None:
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
+        for number in range(request_path.BRIEF_EVERY + request_path.LEAST_LOOKS):
+            if number == request_path.LEAST_LOOKS:
+                machine.asked()  # once
+            path.look()
+            await path.finish()
+            found.append((path.services, path.known, machine.searches))
+            machine.rows = [row for row in machine.rows if " 01 " not in row]
+        await path.close()
+
+    asyncio.run(look())
+    seldom, service = request_path.LEAST_LOOKS, frozenset({SERVICE})
+    assert found[: seldom + 1] == [(frozenset(), False, 0)] * (seldom - 1) + [(service, False, 1), (service, True, 2)]
+    assert [searches for _, _, searches in found[seldom + 1 :]] == [2] * (seldom - 1) + [3] * (len(found) - 2 * seldom)
+
+
 def test_a_page_that_loadtop_serves_sets_no_server_aside(machine: Machine) -> None:
     machine.asked()
     machine.processes((SERVICE, "python3", LOADTOP))
