@@ -376,10 +376,10 @@ class ProcessTable:
             lines, known = texts[thread].splitlines()[: sleeping.MOST_MOMENTS], self._known.get(pid or 0)
             if known is None or not lines:
                 continue
-            if not any(map(sleeping.is_known, lines)):  # it runs, or belongs to somebody else
-                hidden = hidden or not known.shows
+            known.shows = known.shows or any(map(sleeping.is_known, lines))
+            if not known.shows:  # it ran each time, or belongs to somebody else
+                hidden = True
                 continue
-            known.shows = True
             each = self._asked[thread] / len(lines)
             self.sleeping, self.blocked = self.sleeping or 0.0, self.blocked or 0.0
             self.blocked += each * sum(map(sleeping.is_blocked, lines))

@@ -11,21 +11,22 @@ hexadecimal, of which the fourth is that time in ms. A request that pauses there
 a short one. So does a timer of the program itself, which most programs have that are not of such a kind.
 
 After a function in which threads do not just rest stands the state, the third field of ``stat``: D is an
-uninterruptible sleep, mostly for a disk.
+uninterruptible sleep, mostly for a disk. So it does for root after ``0``: a thread that has just fallen asleep can
+still be in the queue of its CPU, and then has no function yet (Linux, kernel/sched/fair.c, DELAY_DEQUEUE, since 6.12).
 """
 
 import re
 
 from collectors.parsing import hexadecimal
 
-MOST_MOMENTS = 8  # of which a transport tells
+MOST_MOMENTS = 16  # of which a transport tells
 
 _SLEEPS = re.compile(r"\w{0,40}n(?:ano)?sleep")
 """hrtimer_nanosleep, do_nanosleep, common_nsleep: the name has changed."""
 
 EPOLL = re.compile(r"ep_poll\b|do_epoll_wait\b")
 AT_EASE = re.compile(
-    r"0|\w{0,40}n(?:ano)?sleep|futex_|inet_csk_accept|do_sem|do_poll|do_sys_poll|do_select|poll_|pipe_|sk_wait|unix_|do_wait"
+    r"\w{0,40}n(?:ano)?sleep|futex_|inet_csk_accept|do_sem|do_poll|do_sys_poll|do_select|poll_|pipe_|sk_wait|unix_|do_wait"
 )
 """Functions in which threads wait for work, another thread, a program or the network, none of which is a disk."""
 
@@ -35,7 +36,7 @@ _MOST_MS = 0x7FFFFFFF
 
 def is_known(line: str) -> bool:
     """Whether the kernel told where a thread waits, if it does."""
-    return line.strip() not in ("", "0")
+    return line.partition(" ")[0].strip() not in ("", "0")
 
 
 def sleeps(line: str) -> bool:

@@ -27,7 +27,7 @@ from collectors.linux.peers import MOST_PEERS, Sums
 from collectors.transport import sock_diag
 from collectors.transport.unix_clocks import UnixClocks
 
-LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.15, 2.0, 200.0
+LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.08, 2.0, 200.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example

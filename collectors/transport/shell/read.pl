@@ -85,7 +85,7 @@ sub look {
         my $line = text_of("$thread/wchan", 1);
         next if $line eq "";
         if ($line =~ /^(?:@EPOLL@)/) { $line .= " " . text_of("$thread/syscall") }
-        elsif ($line !~ /^(?:@AT_EASE@)/) { $line .= " $1" if text_of("$thread/stat") =~ /.*\) (\w)/s }
+        elsif ($line eq "0" ? !$> : $line !~ /^(?:@AT_EASE@)/) { $line .= " $1" if text_of("$thread/stat") =~ /.*\) (\w)/s }
         chomp $line;
         $waiting{$thread} .= "$line\n";
     }

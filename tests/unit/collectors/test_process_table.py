@@ -439,6 +439,9 @@ def test_threads_count_by_the_share_of_moments(machine: Machine) -> None:
     disk = "folio_wait_bit_common D\n"
     machine.sample(wchan={"10/task/10": f"0\ndo_nanosleep\n{disk}{disk}", "11/task/11": f"{loop}0\n{loop}{disk}"})
     assert (machine.table.sleeping, machine.table.blocked, machine.table.timeouts_ms) == (0.25, 0.75, (5, 5))
+    machine.table.want_threads()
+    machine.sample(wchan={"10/task/10": "0\n0 D\n"})
+    assert (machine.table.sleeping, machine.table.blocked) == (0.0, 0.5), "it showed where it waits before"
     machine.sample()
     assert (machine.table.sleeping, machine.table.blocked, machine.table.timeouts_ms) == (None, None, ())
 

@@ -79,12 +79,23 @@ def test_threads_are_read_at_several_moments_and_told_with_the_next_request(tmp_
 def test_many_threads_are_read_at_fewer_moments(tmp_path: Path) -> None:
     looks, threads = ThreadLooks(str(tmp_path)), [f"{pid}/task/{pid}" for pid in range(100, 100 + MOST_LOOKS)]
     for thread in threads:
-        put(tmp_path, thread, "0")
+        put(tmp_path, thread, "do_wait")
     looks.exchange(threads)
-    assert looks.exchange(threads) == dict.fromkeys(threads, "0\n"), "there was no moment before: they are read now"
+    assert looks.exchange(threads) == dict.fromkeys(threads, "do_wait\n"), "no moment before: they are read now"
     looks.look()
     looks.look()
-    assert looks.exchange([]) == dict.fromkeys(threads, "0\n")
+    assert looks.exchange([]) == dict.fromkeys(threads, "do_wait\n")
+
+
+@pytest.mark.parametrize(("user", "line"), [(0, "0 D\n"), (1000, "0\n")])
+def test_the_state_of_a_thread_without_a_function_is_read_as_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, line: str
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    looks = ThreadLooks(str(tmp_path))
+    put(tmp_path, "7/task/7", "0", stat="7 (a) D 1 2 3")
+    looks.exchange(["7/task/7"])
+    assert looks.exchange([]) == {"7/task/7": line}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +105,8 @@ def test_many_threads_are_read_at_fewer_moments(tmp_path: Path) -> None:
         ("folio_wait_bit_common S", False),
         ("jbd2_log_wait_commit D", True),
         ("hrtimer_nanosleep D", False),
-        ("0 D", False),
+        ("0 D", True),
+        ("0 R", False),
         ("folio_wait_bit_common ", False),
     ],
 )
