@@ -6,8 +6,9 @@ transport began:
 ``readings N``: how often the connections were looked at; the first line.
 ``queues N``: how often the accept queues were; ``= PORT QUEUED``: connections that waited at a port to be accepted.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
-``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
-that user have opened to a place, as in :class:`loadtop.model.Peer`. ``| PATH USER ...``: the same of a unix socket.
+``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS MORE``: what was found on the connections that processes of
+that user have opened to a place, as in :class:`loadtop.model.Peer`, and how often this place was looked at in between;
+the last may be missing. ``| PATH USER ...``: the same of a unix socket.
 """
 
 import ipaddress
@@ -52,8 +53,10 @@ class Sums:
     age_ms: int = 0
     segments: int = 0
 
-    def row(self, mark: str, place: str, user: int) -> str:
-        return f"{mark} {place} {user} {self.connections} {self.questions} {self.age_ms} {self.segments}\n"
+    def row(self, mark: str, place: str, user: int, more: int = 0) -> str:
+        """``more``: readings of this place alone."""
+        sums = (self.connections, self.questions, self.age_ms, self.segments, more)
+        return f"{mark} {place} {user} {' '.join(map(str, sums))}\n"
 
 
 class Asked(Struct, frozen=True):
@@ -65,10 +68,11 @@ class Asked(Struct, frozen=True):
     questions: int
     age_ms: int
     segments: int
+    more_readings: int = 0
 
     @property
-    def counters(self) -> tuple[int, int, int, int]:
-        return self.connections, self.questions, self.age_ms, self.segments
+    def counters(self) -> tuple[int, ...]:
+        return self.connections, self.questions, self.age_ms, self.segments, self.more_readings
 
 
 class Clocks(Struct, frozen=True):
@@ -96,7 +100,7 @@ def parse(text: str) -> Clocks:
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted[_place(words[1])].add(count(words[2], "user of a socket", _MOST_USER))
-        elif len(words) == 7 and words[0] in (">", "|"):
+        elif len(words) in (7, 8) and words[0] in (">", "|"):
             user = count(words[2], "user of a socket", _MOST_USER)
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
             asked.append(Asked(place, user, *(count(each, "open connections of the server") for each in words[3:])))
@@ -136,6 +140,7 @@ def kind_of(services: Iterable[Service], place: Endpoint, process: str = "") -> 
     return next(listening, None) or next(usual, None)
 
 
+_NOTHING = (0, 0, 0, 0, 0)
 Peering = tuple[Endpoint, int]  # a place, and the user whose processes ask there
 
 
@@ -198,16 +203,18 @@ class PeerCounters:
         depths: dict[Endpoint, int] = {}
         for peering, depth in chosen.items():
             zero = self._zeros.setdefault(peering, self._before.get(peering))
-            now, then = newest[peering].counters, (0, 0, 0, 0) if zero is None else zero.counters
+            now, then = newest[peering].counters, _NOTHING if zero is None else zero.counters
             if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it was restarted
-                self._zeros[peering], then = None, (0, 0, 0, 0)
+                self._zeros[peering], then = None, _NOTHING
             place = peering[0]
-            added = sums.get(place, (0, 0, 0, 0))
-            sums[place] = tuple(c + a - b for a, b, c in zip(now, then, added, strict=True))
+            passed = [a - b for a, b in zip(now, then, strict=True)]
+            *added, more = sums.get(place, _NOTHING)
+            # The readings of a place are those of all users who ask there.
+            sums[place] = (*(a + b for a, b in zip(added, passed[:-1], strict=True)), max(more, passed[-1]))
             depths[place] = min(depth, depths.get(place, depth))
         self._before = newest
         found: list[Peer] = []
-        for place, (connections, questions, age_ms, segments) in sums.items():
+        for place, (connections, questions, age_ms, segments, more) in sums.items():
             kind = kind_of(self._services, place, processes.get(place, ""))
             found.append(
                 Peer(
@@ -220,6 +227,7 @@ class PeerCounters:
                     segments,
                     watched=place in watched,
                     by_connection=place.port == PORT,
+                    more_readings=more,
                 )
             )
         found.sort(key=lambda peer: peer.address)

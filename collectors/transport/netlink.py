@@ -1,21 +1,22 @@
-"""Requests to the kernel over netlink, for all there is of something (Linux, include/uapi/linux/netlink.h)."""
+"""Requests to the kernel over netlink (Linux, include/uapi/linux/netlink.h)."""
 
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 HEADER = struct.Struct("=IHHII")
 ATTRIBUTE = struct.Struct("=HH")
 _ERROR, _DONE = 2, 3
-_REQUEST_DUMP = 0x301
+_REQUEST, _REQUEST_DUMP = 0x1, 0x301
+_AT_ONCE = 32  # requests, whose answers a socket holds by default
 _NESTED_BITS = 0x3FFF  # of an attribute's type; the others are flags
 _TIMEOUT_S = 1.0
 
 
 def messages(protocol: int, kind: int, request: bytes, family: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The kind of each answer to a request, and the answer with its :data:`HEADER`. Raises ``OSError`` where the kernel
-    does not answer or does not permit it."""
+    """Ask for all there is of something: the kind of each answer, and the answer with its :data:`HEADER`. Raises
+    ``OSError`` where the kernel does not answer or does not permit it."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol) as link:
         link.settimeout(_TIMEOUT_S)
         link.send(HEADER.pack(HEADER.size + len(request), kind, _REQUEST_DUMP, family, 0) + request)
@@ -30,6 +31,19 @@ def messages(protocol: int, kind: int, request: bytes, family: int = 0) -> Itera
                     raise OSError(code, os.strerror(code))
                 yield kind, answer[:length]
                 answer = answer[(length + 3) & ~3 :]
+
+
+def single_answers(protocol: int, kind: int, requests: Sequence[bytes]) -> Iterator[bytes | None]:
+    """Ask for one thing in each request: the answers with their :data:`HEADER`, ``None`` where there is no such thing.
+    Raises ``OSError`` where the kernel does not answer."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol) as link:
+        link.settimeout(_TIMEOUT_S)
+        for start in range(0, len(requests), _AT_ONCE):
+            some = requests[start : start + _AT_ONCE]
+            link.send(b"".join(HEADER.pack(HEADER.size + len(each), kind, _REQUEST, 0, 0) + each for each in some))
+            for _ in some:
+                answer = link.recv(65536)
+                yield None if HEADER.unpack_from(answer)[1] == _ERROR else answer
 
 
 def attributes(data: bytes, at: int = 0) -> dict[int, bytes]:

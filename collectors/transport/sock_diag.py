@@ -10,14 +10,14 @@ import socket
 import struct
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from collectors.linux.sockets import TABLES, TIME_WAIT
 from collectors.machine import Endpoint
 from collectors.parsing import MOST_DEVICES, hexadecimal
-from collectors.transport.netlink import ATTRIBUTE, HEADER, messages
+from collectors.transport.netlink import ATTRIBUTE, HEADER, messages, single_answers
 
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _FAMILIES = dict(zip((each.path for each in TABLES), FAMILIES, strict=True))
@@ -32,6 +32,8 @@ _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other
 _REQUEST = struct.Struct("=BBxxI48x")
 _AT_PORT = struct.Struct("=HHBBHxxHBBHxxH")
 """The attribute INET_DIAG_REQ_BYTECODE with two conditions, the own port at least and at most so much: as in ``ss``."""
+_REQUEST_OF_ONE = struct.Struct("=BBBxI2s2s16s16sIQ")
+_NO_COOKIE, _IPV4_BYTES = 2**64 - 1, 4
 _REQUEST_OF_BOTH = struct.Struct("=3xB48xI4x")  # struct inet_diag_req
 _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
@@ -124,27 +126,57 @@ def listening_ports() -> frozenset[int]:
 def connections(served: Collection[int], accepted: Callable[[bytes, int, int], None]) -> Iterator[Connection]:
     """The established connections of which the kernel tells clocks, without those at ``served`` ports: of these,
     ``accepted`` gets the packed address, the port and the user. Raises ``OSError`` as :func:`listeners` does."""
-    head = HEADER.size
     for message in answers(_REQUEST_OF_BOTH.pack(_ASK_INFO, _ESTABLISHED), 0, _BOTH_FAMILIES):
-        family, own, remote_port, address, remote_address, user = _ENDS.unpack_from(message, head)
+        family, own, _, address, _, user = _ENDS.unpack_from(message, HEADER.size)
         port = int.from_bytes(own, "big")
         if port in served:
             accepted(_plain(family, address), port, user)
-            continue
-        at = head + _MESSAGE.size
-        while at + ATTRIBUTE.size <= len(message):
-            length, kind = ATTRIBUTE.unpack_from(message, at)
-            if kind == _INFO and length >= ATTRIBUTE.size + _CLOCKS.size:
-                yield Connection(
-                    _plain(family, address),
-                    port,
-                    _plain(family, remote_address),
-                    int.from_bytes(remote_port, "big"),
-                    user,
-                    *_CLOCKS.unpack_from(message, at + ATTRIBUTE.size),
-                )
-                break
-            at += max(ATTRIBUTE.size, (length + 3) & ~3)
+        elif (found := _connection(message)) is not None:
+            yield found
+
+
+def the_same(known: Sequence[Connection]) -> Iterator[Connection | None]:
+    """These connections now; ``None`` for one that is not established any more. The kernel finds each at once, without
+    a walk through its table. Raises ``OSError`` as :func:`listeners` does."""
+    requests = [
+        _REQUEST_OF_ONE.pack(
+            socket.AF_INET if len(each.address) == _IPV4_BYTES else socket.AF_INET6,
+            socket.IPPROTO_TCP,
+            _ASK_INFO,
+            _ESTABLISHED,
+            each.port.to_bytes(2, "big"),
+            each.remote_port.to_bytes(2, "big"),
+            each.address,
+            each.remote_address,
+            0,
+            _NO_COOKIE,
+        )
+        for each in known
+    ]
+    for message in single_answers(_SOCK_DIAG, _BY_FAMILY, requests):
+        if message is None or 1 << message[HEADER.size + 1] != _ESTABLISHED:  # the second byte of _MESSAGE
+            yield None
+        else:
+            yield _connection(message)
+
+
+def _connection(message: bytes) -> Connection | None:
+    """What the kernel says of a connection; ``None`` where it tells no clocks."""
+    family, own, remote_port, address, remote_address, user = _ENDS.unpack_from(message, HEADER.size)
+    at = HEADER.size + _MESSAGE.size
+    while at + ATTRIBUTE.size <= len(message):
+        length, kind = ATTRIBUTE.unpack_from(message, at)
+        if kind == _INFO and length >= ATTRIBUTE.size + _CLOCKS.size:
+            return Connection(
+                _plain(family, address),
+                int.from_bytes(own, "big"),
+                _plain(family, remote_address),
+                int.from_bytes(remote_port, "big"),
+                user,
+                *_CLOCKS.unpack_from(message, at + ATTRIBUTE.size),
+            )
+        at += max(ATTRIBUTE.size, (length + 3) & ~3)
+    return None
 
 
 _MAPPED = bytes(10) + b"\xff\xff"
@@ -153,7 +185,7 @@ _MAPPED = bytes(10) + b"\xff\xff"
 def _plain(family: int, address: bytes) -> bytes:
     """The packed address: that of IPv4 where a socket of IPv6 has one."""
     if family == socket.AF_INET:
-        return address[:4]
+        return address[:_IPV4_BYTES]
     return address[12:] if address.startswith(_MAPPED) else address
 
 

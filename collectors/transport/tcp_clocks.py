@@ -10,8 +10,12 @@ the next question within one tick. Then acknowledgements decide. An answer ackno
 is not answered is not acknowledged at all, or without data, when the peer's acknowledgement is not delayed any longer.
 
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. The
-connections rest 200 times as long as a reading took, so that this takes at most 0.5 % of a core, unless one reading
-takes over 10 ms (thousands of connections). The same holds for accept queues.
+connections rest 300 times as long as a reading took, so that this takes at most 0.3 % of a core, unless one reading
+takes over 7 ms (thousands of connections). The same holds for accept queues, and for pools.
+
+A reading walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in
+TIME_WAIT. Between two walks, each connection of a pool is read by itself: of a place at which two walks found the same
+connections, as long as all of these are there.
 """
 
 import contextlib
@@ -19,7 +23,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -27,9 +31,10 @@ from collectors.linux.peers import MOST_PEERS, Sums
 from collectors.transport import sock_diag
 from collectors.transport.unix_clocks import UnixClocks
 
-LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.08, 2.0, 200.0
+LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.08, 2.0, 300.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
+MOST_OF_POOL, MOST_OF_POOLS = 64, 256  # connections of one place, and of all, that are read between walks
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example
 GREETED_WITHIN_MS = 10_000
 """Some services speak first (databases, SMTP): who has connected waits for them. One that stays silent for longer has
@@ -40,6 +45,8 @@ ACKNOWLEDGED_WITHIN_MS = 500
 and the way takes time. Later acknowledgements are those of keep-alive probes, which begin after a second or more."""
 
 PackedAddress = tuple[bytes, int]  # and port
+Ends = tuple[PackedAddress, PackedAddress]  # the own and the other
+Reader = Callable[[Sequence[sock_diag.Connection]], Iterable[sock_diag.Connection | None]]
 
 
 @dataclass(slots=True)
@@ -51,8 +58,11 @@ class TcpSums:
     _accepted: set[tuple[PackedAddress, int]] = field(default_factory=set[tuple[PackedAddress, int]])
     _queued: dict[int, int] = field(default_factory=dict[int, int])
     _queue_readings: int = 0
-    _segments: dict[tuple[PackedAddress, PackedAddress], int] = field(
-        default_factory=dict[tuple[PackedAddress, PackedAddress], int]
+    _segments: dict[Ends, int] = field(default_factory=dict[Ends, int])
+    _found: Mapping[PackedAddress, frozenset[Ends]] = field(default_factory=dict[PackedAddress, frozenset[Ends]])
+    _more: dict[PackedAddress, int] = field(default_factory=dict[PackedAddress, int])
+    _pools: dict[PackedAddress, list[sock_diag.Connection]] = field(
+        default_factory=dict[PackedAddress, list[sock_diag.Connection]]
     )
 
     def add_queues(self, queues: Mapping[int, int]) -> None:
@@ -66,21 +76,56 @@ class TcpSums:
         """Add a reading: the connections that were opened here, and where which users have accepted others."""
         self.readings += 1
         self._make_room(found)
-        segments: dict[tuple[PackedAddress, PackedAddress], int] = {}
+        before, self._segments = self._segments, {}
+        pools = defaultdict[PackedAddress, list[sock_diag.Connection]](list)
         for each in found:
-            own, place = (each.address, each.port), (each.remote_address, each.remote_port)
-            if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
-                continue
-            asked = self._asked[place, each.user]
-            asked.connections += 1
-            if is_open(each):
-                asked.questions += 1
-                asked.age_ms += each.sent_ms
-            asked.segments += max(0, each.segments_out - self._segments.get((own, place), 0))
-            if len(segments) < MOST_CONNECTIONS:
-                segments[own, place] = each.segments_out
-        self._segments = segments
+            if self._count(each, before):
+                pools[each.remote_address, each.remote_port].append(each)
+        self._find_pools(pools)
         self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
+
+    def add_pools(self, read: Reader) -> None:
+        """Add a reading of the connections that stay, which ``read`` returns as they are now. A place that lacks one is
+        left out until the next reading of all."""
+        found = iter(list(read([each for pool in self._pools.values() for each in pool])))
+        for place, pool in list(self._pools.items()):
+            now = [each for each in islice(found, len(pool)) if each is not None]
+            if len(now) < len(pool):
+                del self._pools[place]
+                continue
+            self._more[place] = self._more.get(place, 0) + 1
+            for each in now:
+                self._count(each, self._segments)
+
+    def _count(self, each: sock_diag.Connection, segments: Mapping[Ends, int]) -> bool:
+        """Add one connection up; ``segments`` are those of the reading before. Whether there is room for its place."""
+        own, place = (each.address, each.port), (each.remote_address, each.remote_port)
+        if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
+            return False
+        asked = self._asked[place, each.user]
+        asked.connections += 1
+        if is_open(each):
+            asked.questions += 1
+            asked.age_ms += each.sent_ms
+        asked.segments += max(0, each.segments_out - segments.get((own, place), 0))
+        if len(self._segments) < MOST_CONNECTIONS:
+            self._segments[own, place] = each.segments_out
+        return True
+
+    def _find_pools(self, places: Mapping[PackedAddress, list[sock_diag.Connection]]) -> None:
+        """The places with the same connections as in the reading before."""
+        ends = {
+            place: frozenset(((each.address, each.port), place) for each in found)
+            for place, found in places.items()
+            if len(found) <= MOST_OF_POOL
+        }
+        self._pools = {}
+        left = MOST_OF_POOLS
+        for place, found in ends.items():
+            if found == self._found.get(place) and len(found) <= left:
+                self._pools[place] = places[place]
+                left -= len(found)
+        self._found = ends
 
     def _make_room(self, found: Sequence[sock_diag.Connection]) -> None:
         """Forget places without a connection, if there are too many to follow."""
@@ -89,6 +134,7 @@ class TcpSums:
         seen = {((each.remote_address, each.remote_port), each.user) for each in found}
         for key in self._asked.keys() - seen:
             del self._asked[key]
+            self._more.pop(key[0], None)
 
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""
@@ -96,7 +142,10 @@ class TcpSums:
         rows += [f"queues {self._queue_readings}\n"]
         rows += [f"= {port} {waited}\n" for port, waited in self._queued.items()]
         rows += [f"< {sock_diag.shown(*place)} {user}\n" for place, user in self._accepted]
-        rows += [each.row(">", sock_diag.shown(*place), user) for (place, user), each in self._asked.items()]
+        rows += [
+            each.row(">", sock_diag.shown(*place), user, self._more.get(place, 0))
+            for (place, user), each in self._asked.items()
+        ]
         return "".join(rows)
 
 
@@ -177,15 +226,21 @@ class TcpClocks:
             with self._lock:
                 self._sums.add_queues(queues)
 
+    def _read_pools(self) -> None:
+        with contextlib.suppress(OSError), self._lock:
+            self._sums.add_pools(sock_diag.the_same)
+
     def _run(self) -> None:
-        due = [time.monotonic()] * 2
+        due = dict.fromkeys((self._read_queues, self._read_pools, self.read), time.monotonic())
         while not self._ended.wait(LEAST_PAUSE_S * _varied()):
             self.beside()
-            for at, read in enumerate((self.read, self._read_queues)):
-                if time.monotonic() >= due[at]:
-                    began = time.thread_time()
-                    read()
-                    due[at] = time.monotonic() + _varied() * min(MOST_PAUSE_S, _rest_s(time.thread_time() - began))
+            for read in due:
+                now = time.monotonic()
+                if now < due[read] or (read == self._read_pools and now >= due[self.read]):
+                    continue  # or a walk finds all of them
+                began = time.thread_time()
+                read()
+                due[read] = time.monotonic() + _varied() * min(MOST_PAUSE_S, _rest_s(time.thread_time() - began))
 
 
 def _rest_s(cost_s: float) -> float:

@@ -4,7 +4,8 @@ from msgspec import Struct
 
 
 class Peer(Struct, frozen=True):
-    """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings`.
+    """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings` and
+    ``more_readings`` of this service alone.
 
     ``kind`` names the service where it is recognised (``http``, ``ldap``, ...). ``depth`` is 1 where the processes at
     the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
@@ -24,6 +25,7 @@ class Peer(Struct, frozen=True):
     segments: int
     watched: bool = False
     by_connection: bool = False
+    more_readings: int = 0
 
 
 class Queued(Struct, frozen=True):

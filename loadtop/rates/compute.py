@@ -312,11 +312,12 @@ def _queued(before: model.Peers, now: model.Peers) -> dict[int, float]:
 
 
 def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: float) -> records.PeerRates | None:
-    names = ("connections", "questions", "age_ms", "segments")
+    names = ("connections", "questions", "age_ms", "segments", "more_readings")
     passed = [getattr(now, name) - (0 if before is None else getattr(before, name)) for name in names]
     if min(passed) < 0:
         return None
-    connections, questions, age, segments = passed
+    connections, questions, age, segments, more = passed
+    readings += more
     age_ms, exchanges = age / questions if questions else None, segments / seconds
     missed = age_ms is not None and 1000.0 * questions / readings > MISSED * 2.0 * max(age_ms, 1.0) * exchanges
     return records.PeerRates(

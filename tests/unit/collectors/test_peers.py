@@ -2,7 +2,8 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -13,8 +14,9 @@ from collectors.machine import Endpoint
 from collectors.php_fpm.collector import KIND as PHP_FPM
 from collectors.request_path import RequestPath
 from collectors.servers import KINDS
+from collectors.transport import sock_diag
 from collectors.transport.sock_diag import Connection
-from collectors.transport.tcp_clocks import TcpClocks, is_open
+from collectors.transport.tcp_clocks import MOST_OF_POOL, MOST_OF_POOLS, TcpClocks, TcpSums, is_open
 from collectors.waits import LockedFiles, Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process, Queued
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -36,6 +38,18 @@ def test_whom_the_users_ask_who_serve_the_tested_port() -> None:
     """33 serves it and asks 200, who asks the database. Root and strangers do not count."""
     chosen = peers.of_users(peers.parse(CLOCKS), {80}, ())
     assert chosen == {(Endpoint("127.0.0.1", 9001), 33): 1, (Endpoint("10.0.0.5", 3306), 200): 2}
+
+
+def test_readings_of_a_pool_alone_are_those_of_all_users_who_ask_there() -> None:
+    text = "readings 4\n> 10.0.0.5:3306 33 10 5 50 7 6\n> 10.0.0.5:3306 34 20 5 50 7 5\n> 10.0.0.5:80 33 4 0 0 1\n"
+    clocks = peers.parse(text)
+    places = dict.fromkeys((each.place for each in clocks.asked), 1)
+    http, mysql = sorted(
+        peers.PeerCounters().update(clocks, peers.at_places(clocks, places), {}).peers,
+        key=lambda each: each.connections,
+    )
+    assert (http.connections, http.more_readings) == (4, 0)
+    assert (mysql.connections, mysql.segments, mysql.more_readings) == (30, 14, 6)
 
 
 def test_a_server_that_is_watched_itself_is_on_the_way() -> None:
@@ -268,6 +282,82 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
         listener.accept()[0] as server,
     ):
         yield client, server
+
+
+def ignore(_: bytes, __: int, ___: int) -> None:
+    """For a connection that was accepted here."""
+
+
+@pytest.mark.parametrize(("family", "address"), [("v4", "127.0.0.1"), ("v6", "::1"), ("v6", "::ffff:127.0.0.1")])
+def test_a_connection_is_found_again_while_it_is_established(family: str, address: str) -> None:
+    kind = socket.AF_INET if family == "v4" else socket.AF_INET6
+    with (
+        socket.create_server(("", 0), family=kind, dualstack_ipv6=family == "v6") as listener,
+        socket.socket(kind) as client,
+        socket.socket(kind) as other,
+    ):
+        port = listener.getsockname()[1]
+        for each in (client, other):
+            each.connect((address, port))
+        opened = sock_diag.connections(sock_diag.listening_ports(), ignore)
+        found = [each for each in opened if each.remote_port == port]
+        assert {each.port for each in found} == {each.getsockname()[1] for each in (client, other)}
+        assert [again and again[:5] for again in sock_diag.the_same(found)] == [each[:5] for each in found]
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        other.close()  # with a reset, which leaves nothing
+        assert [again and again.port for again in sock_diag.the_same(found)] == [
+            each.port if each.port == client.getsockname()[1] else None for each in found
+        ]
+
+
+def connected(port: int, remote_port: int = 3306, *, sent_ms: int = 5, segments: int = 2) -> Connection:
+    """One on which a question is pending, unless data was received later than it was sent, 10 ms ago."""
+    return Connection(b"\x0a\0\0\1", port, b"\x0a\0\0\5", remote_port, 33, 0, sent_ms, 10, 10, 7, segments)
+
+
+def sums_of(sums: TcpSums) -> dict[int, tuple[int, ...]]:
+    return {each.place.port: each.counters for each in peers.parse(sums.text()).asked}
+
+
+def test_a_pool_of_connections_is_read_again_while_all_of_them_stay() -> None:
+    sums, asked, now = TcpSums(), list[int](), dict[int, Connection]()
+
+    def again(known: Sequence[Connection]) -> list[Connection | None]:
+        asked[:] = [each.port for each in known]
+        return [now.get(each.port) for each in known]
+
+    one, two, brief = connected(1), connected(2, sent_ms=50), connected(9, 80)
+    sums.add([one, two, brief], set())
+    sums.add_pools(again)
+    assert asked == [], "a pool is what two readings have found"
+    sums.add([two, one, connected(8, 80)], set())
+    now |= {1: connected(1, sent_ms=20, segments=3), 2: connected(2, sent_ms=8, segments=2)}
+    sums.add_pools(again)
+    assert asked == [2, 1]
+    assert sums_of(sums) == {3306: (6, 3, 18, 5, 1), 80: (2, 2, 10, 4, 0)}
+    del now[1]
+    for asked_again in ([2, 1], []):
+        sums.add_pools(again)
+        assert asked == asked_again
+    sums.add([two, connected(1, segments=4)], set())
+    assert sums_of(sums)[3306] == (8, 4, 23, 6, 1)
+    assert sums.readings == 3
+
+
+def test_large_pools_are_read_with_all_others_only() -> None:
+    sums, counts = TcpSums(), list[int]()
+    pools = [MOST_OF_POOL + 1, *[MOST_OF_POOL] * (MOST_OF_POOLS // MOST_OF_POOL), 1]
+    found = [connected(port, remote) for remote, size in enumerate(pools, 1) for port in range(size)]
+    for _ in range(2):
+        sums.add(found, set())
+
+    def again(known: Sequence[Connection]) -> Sequence[Connection]:
+        counts.append(len(known))
+        return known
+
+    sums.add_pools(again)
+    assert counts == [MOST_OF_POOLS]
+    assert {port: each[-1] for port, each in sums_of(sums).items()} == {1: 0, 2: 1, 3: 1, 4: 1, 5: 1, 6: 0}
 
 
 @pytest.mark.parametrize(
