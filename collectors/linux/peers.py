@@ -6,9 +6,9 @@ transport began:
 ``readings N``: how often the connections were looked at; the first line.
 ``queues N``: how often the accept queues were; ``= PORT QUEUED``: connections that waited at a port to be accepted.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
-``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS MORE``: what was found on the connections that processes of
-that user have opened to a place, as in :class:`loadtop.model.Peer`, and how often this place was looked at in between;
-the last may be missing. ``| PATH USER ...``: the same of a unix socket.
+``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
+that user have opened to a place, as in :class:`loadtop.model.Peer`; questions may be a decimal number.
+``| PATH USER ...``: the same of a unix socket.
 """
 
 import ipaddress
@@ -24,7 +24,7 @@ from collectors.errors import ParseError
 from collectors.kind import Service
 from collectors.linux.unix_sockets import PORT, is_plain
 from collectors.machine import Endpoint
-from collectors.parsing import MOST_PORT, complete_lines, count, excerpt
+from collectors.parsing import MOST_PORT, complete_lines, count, decimal, excerpt, row
 from loadtop.model import Peer, Peers, Queued
 
 CLOCKS = "@clocks"
@@ -49,14 +49,12 @@ class Sums:
     connection that was opened."""
 
     connections: int = 0
-    questions: int = 0
-    age_ms: int = 0
+    questions: float = 0.0
+    age_ms: float = 0.0
     segments: int = 0
 
-    def row(self, mark: str, place: str, user: int, more: int = 0) -> str:
-        """``more``: readings of this place alone."""
-        sums = (self.connections, self.questions, self.age_ms, self.segments, more)
-        return f"{mark} {place} {user} {' '.join(map(str, sums))}\n"
+    def row(self, mark: str, place: str, user: int) -> str:
+        return f"{mark} {place} {user} {self.connections} {self.questions:.2f} {self.age_ms:.0f} {self.segments}\n"
 
 
 class Asked(Struct, frozen=True):
@@ -65,14 +63,13 @@ class Asked(Struct, frozen=True):
     place: Endpoint
     user: int
     connections: int
-    questions: int
+    questions: float
     age_ms: int
     segments: int
-    more_readings: int = 0
 
     @property
-    def counters(self) -> tuple[int, ...]:
-        return self.connections, self.questions, self.age_ms, self.segments, self.more_readings
+    def counters(self) -> tuple[int, float, int, int]:
+        return self.connections, self.questions, self.age_ms, self.segments
 
 
 class Clocks(Struct, frozen=True):
@@ -100,10 +97,13 @@ def parse(text: str) -> Clocks:
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted[_place(words[1])].add(count(words[2], "user of a socket", _MOST_USER))
-        elif len(words) in (7, 8) and words[0] in (">", "|"):
+        elif len(words) == 7 and words[0] in (">", "|"):
             user = count(words[2], "user of a socket", _MOST_USER)
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
-            asked.append(Asked(place, user, *(count(each, "open connections of the server") for each in words[3:])))
+            what = "open connections of the server"
+            questions = decimal(words[4], what)
+            connections, age_ms, segments = row((words[3], *words[5:]), what)
+            asked.append(Asked(place, user, connections, questions, age_ms, segments))
         elif len(words) == 2 and words[0] == "queues":
             queue_readings = count(words[1], "readings")
         elif len(words) == 3 and words[0] == "=":
@@ -140,7 +140,6 @@ def kind_of(services: Iterable[Service], place: Endpoint, process: str = "") -> 
     return next(listening, None) or next(usual, None)
 
 
-_NOTHING = (0, 0, 0, 0, 0)
 Peering = tuple[Endpoint, int]  # a place, and the user whose processes ask there
 
 
@@ -199,35 +198,32 @@ class PeerCounters:
         those at ``watched`` places are under test themselves."""
         newest = {(each.place, each.user): each for each in clocks.asked}
         self._zeros = {each: zero for each, zero in self._zeros.items() if each in newest}
-        sums: dict[Endpoint, tuple[int, ...]] = {}
+        sums: dict[Endpoint, tuple[float, ...]] = {}
         depths: dict[Endpoint, int] = {}
         for peering, depth in chosen.items():
             zero = self._zeros.setdefault(peering, self._before.get(peering))
-            now, then = newest[peering].counters, _NOTHING if zero is None else zero.counters
+            now, then = newest[peering].counters, (0, 0, 0, 0) if zero is None else zero.counters
             if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it was restarted
-                self._zeros[peering], then = None, _NOTHING
+                self._zeros[peering], then = None, (0, 0, 0, 0)
             place = peering[0]
-            passed = [a - b for a, b in zip(now, then, strict=True)]
-            *added, more = sums.get(place, _NOTHING)
-            # The readings of a place are those of all users who ask there.
-            sums[place] = (*(a + b for a, b in zip(added, passed[:-1], strict=True)), max(more, passed[-1]))
+            added = sums.get(place, (0, 0, 0, 0))
+            sums[place] = tuple(c + a - b for a, b, c in zip(now, then, added, strict=True))
             depths[place] = min(depth, depths.get(place, depth))
         self._before = newest
         found: list[Peer] = []
-        for place, (connections, questions, age_ms, segments, more) in sums.items():
+        for place, (connections, questions, age_ms, segments) in sums.items():
             kind = kind_of(self._services, place, processes.get(place, ""))
             found.append(
                 Peer(
                     str(place),
                     kind,
                     depths[place],
-                    connections,
-                    questions,
-                    age_ms,
-                    segments,
+                    round(connections),
+                    round(questions, 2),
+                    round(age_ms),
+                    round(segments),
                     watched=place in watched,
                     by_connection=place.port == PORT,
-                    more_readings=more,
                 )
             )
         found.sort(key=lambda peer: peer.address)

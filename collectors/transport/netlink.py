@@ -1,8 +1,10 @@
 """Requests to the kernel over netlink (Linux, include/uapi/linux/netlink.h)."""
 
+import errno
 import os
 import socket
 import struct
+import sys
 from collections.abc import Iterator, Sequence
 
 HEADER = struct.Struct("=IHHII")
@@ -27,7 +29,7 @@ def messages(protocol: int, kind: int, request: bytes, family: int = 0) -> Itera
                 if kind == _DONE or length < HEADER.size:
                     return
                 if kind == _ERROR:
-                    code = -struct.unpack_from("=i", answer, HEADER.size)[0]
+                    code = _code(answer)
                     raise OSError(code, os.strerror(code))
                 yield kind, answer[:length]
                 answer = answer[(length + 3) & ~3 :]
@@ -43,7 +45,14 @@ def single_answers(protocol: int, kind: int, requests: Sequence[bytes]) -> Itera
             link.send(b"".join(HEADER.pack(HEADER.size + len(each), kind, _REQUEST, 0, 0) + each for each in some))
             for _ in some:
                 answer = link.recv(65536)
-                yield None if HEADER.unpack_from(answer)[1] == _ERROR else answer
+                failed = HEADER.unpack_from(answer)[1] == _ERROR
+                if failed and (code := _code(answer)) != errno.ENOENT:
+                    raise OSError(code, os.strerror(code))
+                yield None if failed else answer
+
+
+def _code(answer: bytes) -> int:
+    return -int.from_bytes(answer[HEADER.size : HEADER.size + 4], sys.byteorder, signed=True)
 
 
 def attributes(data: bytes, at: int = 0) -> dict[int, bytes]:

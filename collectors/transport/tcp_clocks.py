@@ -9,13 +9,12 @@ These clocks tick every 1 to 10 ms, and who asks a database several things in a 
 the next question within one tick. Then acknowledgements decide. An answer acknowledges its question; a question that
 is not answered is not acknowledged at all, or without data, when the peer's acknowledgement is not delayed any longer.
 
-A thread reads several times per second, because a mean over a few moments of a second says more than one moment. The
-connections rest 300 times as long as a reading took, so that this takes at most 0.3 % of a core, unless one reading
-takes over 7 ms (thousands of connections). The same holds for accept queues, and for pools.
-
-A reading walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in
-TIME_WAIT. Between two walks, each connection of a pool is read by itself: of a place at which two walks found the same
-connections, as long as all of these are there.
+A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
+walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in TIME_WAIT.
+Connections that two walks have found, such as those of a pool, are also read one by one between walks; the next walk
+counts each with the mean of these readings. After each kind of reading there is a rest 200 times as long, so that it
+takes at most 0.5 % of a core, unless one reading takes over 10 ms (thousands of connections). The same holds for accept
+queues.
 """
 
 import contextlib
@@ -31,10 +30,10 @@ from collectors.linux.peers import MOST_PEERS, Sums
 from collectors.transport import sock_diag
 from collectors.transport.unix_clocks import UnixClocks
 
-LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.08, 2.0, 300.0
+LEAST_PAUSE_S, MOST_PAUSE_S, PAUSE_PER_COST = 0.08, 2.0, 200.0
 PORTS_EVERY_S = 5.0  # between looks at which ports are listened on
 MOST_CONNECTIONS = 20_000  # whose segments are remembered
-MOST_OF_POOL, MOST_OF_POOLS = 64, 256  # connections of one place, and of all, that are read between walks
+MOST_STAYING = 256  # connections that are read between walks
 ONE_WAY_SEGMENTS = 64  # sent without any answer: a connection that only reports, to a log for example
 GREETED_WITHIN_MS = 10_000
 """Some services speak first (databases, SMTP): who has connected waits for them. One that stays silent for longer has
@@ -46,7 +45,6 @@ and the way takes time. Later acknowledgements are those of keep-alive probes, w
 
 PackedAddress = tuple[bytes, int]  # and port
 Ends = tuple[PackedAddress, PackedAddress]  # the own and the other
-Reader = Callable[[Sequence[sock_diag.Connection]], Iterable[sock_diag.Connection | None]]
 
 
 @dataclass(slots=True)
@@ -59,11 +57,8 @@ class TcpSums:
     _queued: dict[int, int] = field(default_factory=dict[int, int])
     _queue_readings: int = 0
     _segments: dict[Ends, int] = field(default_factory=dict[Ends, int])
-    _found: Mapping[PackedAddress, frozenset[Ends]] = field(default_factory=dict[PackedAddress, frozenset[Ends]])
-    _more: dict[PackedAddress, int] = field(default_factory=dict[PackedAddress, int])
-    _pools: dict[PackedAddress, list[sock_diag.Connection]] = field(
-        default_factory=dict[PackedAddress, list[sock_diag.Connection]]
-    )
+    _staying: list[sock_diag.Connection] = field(default_factory=list[sock_diag.Connection])
+    _between: dict[Ends, Sums] = field(default_factory=dict[Ends, Sums])  # of each connection, since the last reading
 
     def add_queues(self, queues: Mapping[int, int]) -> None:
         """Add a reading of accept queues, by port."""
@@ -77,55 +72,35 @@ class TcpSums:
         self.readings += 1
         self._make_room(found)
         before, self._segments = self._segments, {}
-        pools = defaultdict[PackedAddress, list[sock_diag.Connection]](list)
+        between, self._between = self._between, {}
+        self._staying = []
         for each in found:
-            if self._count(each, before):
-                pools[each.remote_address, each.remote_port].append(each)
-        self._find_pools(pools)
+            ends = _ends(each)
+            place = ends[1]
+            if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
+                continue
+            seen = between.get(ends, Sums())
+            _see(seen, each)
+            asked = self._asked[place, each.user]
+            asked.connections += 1
+            asked.questions += seen.questions / seen.connections
+            asked.age_ms += seen.age_ms / seen.connections
+            asked.segments += max(0, each.segments_out - before.get(ends, 0))
+            if ends in before:
+                self._staying.append(each)
+            if len(self._segments) < MOST_CONNECTIONS:
+                self._segments[ends] = each.segments_out
         self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
 
-    def add_pools(self, read: Reader) -> None:
-        """Add a reading of the connections that stay, which ``read`` returns as they are now. A place that lacks one is
-        left out until the next reading of all."""
-        found = iter(list(read([each for pool in self._pools.values() for each in pool])))
-        for place, pool in list(self._pools.items()):
-            now = [each for each in islice(found, len(pool)) if each is not None]
-            if len(now) < len(pool):
-                del self._pools[place]
-                continue
-            self._more[place] = self._more.get(place, 0) + 1
-            for each in now:
-                self._count(each, self._segments)
+    def staying(self, tested: Collection[int]) -> Sequence[sock_diag.Connection]:
+        """The connections that the last two readings found, those to ``tested`` ports last: they are the load's."""
+        return sorted(self._staying, key=lambda each: each.remote_port in tested)[:MOST_STAYING]
 
-    def _count(self, each: sock_diag.Connection, segments: Mapping[Ends, int]) -> bool:
-        """Add one connection up; ``segments`` are those of the reading before. Whether there is room for its place."""
-        own, place = (each.address, each.port), (each.remote_address, each.remote_port)
-        if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
-            return False
-        asked = self._asked[place, each.user]
-        asked.connections += 1
-        if is_open(each):
-            asked.questions += 1
-            asked.age_ms += each.sent_ms
-        asked.segments += max(0, each.segments_out - segments.get((own, place), 0))
-        if len(self._segments) < MOST_CONNECTIONS:
-            self._segments[own, place] = each.segments_out
-        return True
-
-    def _find_pools(self, places: Mapping[PackedAddress, list[sock_diag.Connection]]) -> None:
-        """The places with the same connections as in the reading before."""
-        ends = {
-            place: frozenset(((each.address, each.port), place) for each in found)
-            for place, found in places.items()
-            if len(found) <= MOST_OF_POOL
-        }
-        self._pools = {}
-        left = MOST_OF_POOLS
-        for place, found in ends.items():
-            if found == self._found.get(place) and len(found) <= left:
-                self._pools[place] = places[place]
-                left -= len(found)
-        self._found = ends
+    def add_between(self, found: Iterable[sock_diag.Connection | None]) -> None:
+        """Add what some of them do now. Each counts in the next reading, with the mean of what was seen of it."""
+        for each in found:
+            if each is not None:
+                _see(self._between.setdefault(_ends(each), Sums()), each)
 
     def _make_room(self, found: Sequence[sock_diag.Connection]) -> None:
         """Forget places without a connection, if there are too many to follow."""
@@ -134,7 +109,6 @@ class TcpSums:
         seen = {((each.remote_address, each.remote_port), each.user) for each in found}
         for key in self._asked.keys() - seen:
             del self._asked[key]
-            self._more.pop(key[0], None)
 
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""
@@ -142,10 +116,7 @@ class TcpSums:
         rows += [f"queues {self._queue_readings}\n"]
         rows += [f"= {port} {waited}\n" for port, waited in self._queued.items()]
         rows += [f"< {sock_diag.shown(*place)} {user}\n" for place, user in self._accepted]
-        rows += [
-            each.row(">", sock_diag.shown(*place), user, self._more.get(place, 0))
-            for (place, user), each in self._asked.items()
-        ]
+        rows += [each.row(">", sock_diag.shown(*place), user) for (place, user), each in self._asked.items()]
         return "".join(rows)
 
 
@@ -226,18 +197,22 @@ class TcpClocks:
             with self._lock:
                 self._sums.add_queues(queues)
 
-    def _read_pools(self) -> None:
-        with contextlib.suppress(OSError), self._lock:
-            self._sums.add_pools(sock_diag.the_same)
+    def _read_staying(self) -> None:
+        """Only this thread changes which these are."""
+        if known := self._sums.staying(self.tested):
+            with contextlib.suppress(OSError):
+                found = list(sock_diag.the_same(known))
+                with self._lock:
+                    self._sums.add_between(found)
 
     def _run(self) -> None:
-        due = dict.fromkeys((self._read_queues, self._read_pools, self.read), time.monotonic())
+        due = dict.fromkeys((self._read_queues, self._read_staying, self.read), time.monotonic())
         while not self._ended.wait(LEAST_PAUSE_S * _varied()):
             self.beside()
             for read in due:
                 now = time.monotonic()
-                if now < due[read] or (read == self._read_pools and now >= due[self.read]):
-                    continue  # or a walk finds all of them
+                if now < due[read] or (read == self._read_staying and now >= due[self.read]):
+                    continue  # the walk that is due reads them too
                 began = time.thread_time()
                 read()
                 due[read] = time.monotonic() + _varied() * min(MOST_PAUSE_S, _rest_s(time.thread_time() - began))
@@ -250,6 +225,17 @@ def _rest_s(cost_s: float) -> float:
 def _varied() -> float:
     """So that no rhythm is met."""
     return random.uniform(0.5, 1.5)  # noqa: S311
+
+
+def _ends(each: sock_diag.Connection) -> Ends:
+    return (each.address, each.port), (each.remote_address, each.remote_port)
+
+
+def _see(sums: Sums, each: sock_diag.Connection) -> None:
+    sums.connections += 1
+    if is_open(each):
+        sums.questions += 1
+        sums.age_ms += each.sent_ms
 
 
 def is_open(each: sock_diag.Connection) -> bool:

@@ -4,12 +4,12 @@ from msgspec import Struct
 
 
 class Peer(Struct, frozen=True):
-    """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings` and
-    ``more_readings`` of this service alone.
+    """Connections of the processes under test to one other service; counters are sums over :attr:`Peers.readings`.
 
     ``kind`` names the service where it is recognised (``http``, ``ldap``, ...). ``depth`` is 1 where the processes at
     the tested port ask, 2 where those ask that are asked by these. ``connections`` and ``questions`` count connections,
-    and those on which data was sent later than received: a request is pending. ``age_ms`` sums up how long ago each of
+    and those on which data was sent later than received: a request is pending. A connection that was also looked at
+    between two readings counts with the mean. ``age_ms`` sums up how long ago each of
     these was sent, ``segments`` the data segments that were sent (a question usually is one). ``watched``: the
     processes that answer are under test themselves, as a service of no known kind. ``by_connection``: at a unix socket,
     whose address is its path. The kernel has no clocks there: a connection counts as a question from its beginning to
@@ -20,12 +20,11 @@ class Peer(Struct, frozen=True):
     kind: str | None
     depth: int
     connections: int
-    questions: int
+    questions: float
     age_ms: int
     segments: int
     watched: bool = False
     by_connection: bool = False
-    more_readings: int = 0
 
 
 class Queued(Struct, frozen=True):

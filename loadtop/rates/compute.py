@@ -312,12 +312,11 @@ def _queued(before: model.Peers, now: model.Peers) -> dict[int, float]:
 
 
 def _peer(before: model.Peer | None, now: model.Peer, readings: int, seconds: float) -> records.PeerRates | None:
-    names = ("connections", "questions", "age_ms", "segments", "more_readings")
+    names = ("connections", "questions", "age_ms", "segments")
     passed = [getattr(now, name) - (0 if before is None else getattr(before, name)) for name in names]
     if min(passed) < 0:
         return None
-    connections, questions, age, segments, more = passed
-    readings += more
+    connections, questions, age, segments = passed
     age_ms, exchanges = age / questions if questions else None, segments / seconds
     missed = age_ms is not None and 1000.0 * questions / readings > MISSED * 2.0 * max(age_ms, 1.0) * exchanges
     return records.PeerRates(
@@ -363,7 +362,8 @@ def _processes(
             return records.ProcessRates(process, None)
         ticks = per_second(old.cpu_ticks, process.cpu_ticks, seconds)
         waited_ns = per_second(old.wait_ns, process.wait_ns, seconds)
-        cpu = _cpu_percent(ticks, per_second(old.run_us, process.run_us, seconds), seconds)
+        run_us = per_second(old.run_us, process.run_us, seconds)
+        cpu = None if ticks is None else 100.0 * ticks / USER_HZ if run_us is None else run_us / 1e4
         # A wait counts when it ends: one that began before this interval is cut to what fits into it.
         most = max(0.0, 100.0 * process.threads - (cpu or 0.0))
         wait = None if waited_ns is None else min(waited_ns / 1e7, most)
@@ -371,20 +371,6 @@ def _processes(
         return records.ProcessRates(process, cpu, wait, children)
 
     return tuple(map(rates, now))
-
-
-ROUNDED_TICKS = 2.0
-"""A tick for each end of the interval may be missing: the kernel rounds the time that a process took down to whole
-ticks (Linux, kernel/sched/cputime.c, cputime_adjust())."""
-
-
-def _cpu_percent(ticks: float | None, run_us: float | None, seconds: float) -> float | None:
-    """Percent of a core, from both counters per second. Ticks are rounded; the finer counter lacks threads that have
-    ended, and then differs by more than that."""
-    if ticks is None or run_us is None:
-        return None if ticks is None else 100.0 * ticks / USER_HZ
-    fine = run_us * USER_HZ / 1e6
-    return 100.0 * (fine if abs(fine - ticks) * seconds <= ROUNDED_TICKS else ticks) / USER_HZ
 
 
 def _groups(processes: tuple[records.ProcessRates, ...], kinds: Iterable[ServerKind]) -> tuple[records.GroupRates, ...]:

@@ -87,7 +87,7 @@ def test_a_restarted_apache_has_no_rates() -> None:
     assert first.per_second["accesses"] is None
 
 
-PEER = model.Peer("10.0.0.5:3306", "mysql", 2, 100, 50, 4000, 700, watched=True, more_readings=3)
+PEER = model.Peer("10.0.0.5:3306", "mysql", 2, 100, 50, 4000, 700, watched=True)
 UNSEEN = model.Peer("10.0.0.6:3306", "mysql", 1, 0, 0, 0, 0)
 
 
@@ -109,19 +109,13 @@ def test_the_rates_of_a_called_service(machine: Any) -> None:
     assert not alone.watched
 
 
-def test_readings_of_one_service_alone_count_for_it(machine: Any) -> None:
-    now = replace(PEER, connections=196, questions=66, age_ms=4320, segments=900, more_readings=27)
-    (rates,) = peers(machine, now)
-    assert (rates.readings, rates.connections, rates.questions, rates.age_ms) == (32, 3.0, 0.5, 20.0)
-
-
 def test_a_service_without_callers(machine: Any) -> None:
     (rates,) = peers(machine, PEER)
     assert (rates.connections, rates.questions, rates.age_ms, rates.exchanges) == (0.0, 0.0, None, 0.0)
     assert rates.exchange_ms is None
 
 
-@pytest.mark.parametrize("name", ["connections", "questions", "age_ms", "segments", "more_readings"])
+@pytest.mark.parametrize("name", ["connections", "questions", "age_ms", "segments"])
 def test_counters_of_a_service_that_fell_have_no_rate(machine: Any, name: str) -> None:
     assert peers(machine, replace(PEER, **{name: getattr(PEER, name) - 1})) == ()
     assert len(peers(machine, PEER)) == 1

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,7 +16,7 @@ from collectors.request_path import RequestPath
 from collectors.servers import KINDS
 from collectors.transport import sock_diag
 from collectors.transport.sock_diag import Connection
-from collectors.transport.tcp_clocks import MOST_OF_POOL, MOST_OF_POOLS, TcpClocks, TcpSums, is_open
+from collectors.transport.tcp_clocks import MOST_STAYING, TcpClocks, TcpSums, is_open
 from collectors.waits import LockedFiles, Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process, Queued
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -38,18 +38,6 @@ def test_whom_the_users_ask_who_serve_the_tested_port() -> None:
     """33 serves it and asks 200, who asks the database. Root and strangers do not count."""
     chosen = peers.of_users(peers.parse(CLOCKS), {80}, ())
     assert chosen == {(Endpoint("127.0.0.1", 9001), 33): 1, (Endpoint("10.0.0.5", 3306), 200): 2}
-
-
-def test_readings_of_a_pool_alone_are_those_of_all_users_who_ask_there() -> None:
-    text = "readings 4\n> 10.0.0.5:3306 33 10 5 50 7 6\n> 10.0.0.5:3306 34 20 5 50 7 5\n> 10.0.0.5:80 33 4 0 0 1\n"
-    clocks = peers.parse(text)
-    places = dict.fromkeys((each.place for each in clocks.asked), 1)
-    http, mysql = sorted(
-        peers.PeerCounters().update(clocks, peers.at_places(clocks, places), {}).peers,
-        key=lambda each: each.connections,
-    )
-    assert (http.connections, http.more_readings) == (4, 0)
-    assert (mysql.connections, mysql.segments, mysql.more_readings) == (30, 14, 6)
 
 
 def test_a_server_that_is_watched_itself_is_on_the_way() -> None:
@@ -315,49 +303,36 @@ def connected(port: int, remote_port: int = 3306, *, sent_ms: int = 5, segments:
     return Connection(b"\x0a\0\0\1", port, b"\x0a\0\0\5", remote_port, 33, 0, sent_ms, 10, 10, 7, segments)
 
 
-def sums_of(sums: TcpSums) -> dict[int, tuple[int, ...]]:
+def sums_of(sums: TcpSums) -> dict[int, tuple[float, ...]]:
     return {each.place.port: each.counters for each in peers.parse(sums.text()).asked}
 
 
-def test_a_pool_of_connections_is_read_again_while_all_of_them_stay() -> None:
-    sums, asked, now = TcpSums(), list[int](), dict[int, Connection]()
-
-    def again(known: Sequence[Connection]) -> list[Connection | None]:
-        asked[:] = [each.port for each in known]
-        return [now.get(each.port) for each in known]
-
-    one, two, brief = connected(1), connected(2, sent_ms=50), connected(9, 80)
-    sums.add([one, two, brief], set())
-    sums.add_pools(again)
-    assert asked == [], "a pool is what two readings have found"
+def test_connections_that_stay_count_with_the_mean_since_the_last_reading() -> None:
+    sums, one, two = TcpSums(), connected(1), connected(2, sent_ms=50)
+    sums.add([one, two, connected(9, 80)], set())
+    assert sums.staying(()) == [], "new ones may be brief"
     sums.add([two, one, connected(8, 80)], set())
-    now |= {1: connected(1, sent_ms=20, segments=3), 2: connected(2, sent_ms=8, segments=2)}
-    sums.add_pools(again)
-    assert asked == [2, 1]
-    assert sums_of(sums) == {3306: (6, 3, 18, 5, 1), 80: (2, 2, 10, 4, 0)}
-    del now[1]
-    for asked_again in ([2, 1], []):
-        sums.add_pools(again)
-        assert asked == asked_again
-    sums.add([two, connected(1, segments=4)], set())
-    assert sums_of(sums)[3306] == (8, 4, 23, 6, 1)
-    assert sums.readings == 3
+    assert sums.staying(()) == [two, one]
+    sums.add_between([two, connected(1, sent_ms=3, segments=3)])
+    sums.add_between([connected(2, sent_ms=6), connected(1, sent_ms=2, segments=3)])
+    sums.add_between([None, None])
+    before = sums_of(sums)
+    assert before == {3306: (4, 2, 10, 4), 80: (2, 2, 10, 4)}
+    sums.add([connected(1, sent_ms=60, segments=4), connected(2, sent_ms=9)], set())
+    passed = [now - then for now, then in zip(sums_of(sums)[3306], before[3306], strict=True)]
+    assert passed == pytest.approx([2, 2 / 3 + 2 / 3, 5 / 3 + 5, 2], abs=0.5)
+    assert passed[1] == pytest.approx(4 / 3, abs=0.01)
+    sums.add([one, two], set())
+    assert sums_of(sums)[3306][1] - passed[1] == pytest.approx(3), "what was seen counts once"
+    assert sums.readings == 4
 
 
-def test_large_pools_are_read_with_all_others_only() -> None:
-    sums, counts = TcpSums(), list[int]()
-    pools = [MOST_OF_POOL + 1, *[MOST_OF_POOL] * (MOST_OF_POOLS // MOST_OF_POOL), 1]
-    found = [connected(port, remote) for remote, size in enumerate(pools, 1) for port in range(size)]
+def test_connections_to_tested_ports_are_read_last_between_readings() -> None:
+    sums = TcpSums()
+    found = [connected(port, 80) for port in range(MOST_STAYING)] + [connected(port) for port in range(3)]
     for _ in range(2):
         sums.add(found, set())
-
-    def again(known: Sequence[Connection]) -> Sequence[Connection]:
-        counts.append(len(known))
-        return known
-
-    sums.add_pools(again)
-    assert counts == [MOST_OF_POOLS]
-    assert {port: each[-1] for port, each in sums_of(sums).items()} == {1: 0, 2: 1, 3: 1, 4: 1, 5: 1, 6: 0}
+    assert [each.remote_port for each in sums.staying({80})] == [3306] * 3 + [80] * (MOST_STAYING - 3)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +391,7 @@ def test_a_question_is_open_until_it_is_answered(ends: tuple[socket.socket, sock
     address, port = server.getsockname()[:2]
     clocks = TcpClocks()
 
-    def now() -> tuple[int, int, int]:
+    def now() -> tuple[int, float, int]:
         clocks.read()
         found = {each.place: each for each in peers.parse(clocks.text()).asked}
         asked = found[Endpoint(address, port)]
