@@ -2,8 +2,8 @@
 
 Who listens at the tested port serves the requests, of whatever kind it is. So does who listens where one of those holds
 a connection, and so on. Which process holds a socket may be read by root, or by the same user: where that is not known
-of the tested port, nothing is said. Connections can be short, so that what was found stays found; where none is ever
-seen at the tested port, the services that listen there are looked for all the same.
+of the tested port, nothing is said. Connections can be short, so that what was found stays found. If the first looks
+see none at the tested port, services that listen there are looked for all the same, and then ever more seldom.
 """
 
 import asyncio
@@ -30,7 +30,6 @@ SOON_S, AGAIN_S, MOST_S = 0.5, 30.0, 240.0
 the last, because a look costs much on a machine with thousands of open files."""
 
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
-BRIEF_EVERY = 60  # looks at a port without connections, of which one looks for processes: all may be too short to see
 LONG_S = 1.0  # a look that takes as long is expensive there: after the least number of looks it is not repeated soon
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
@@ -73,6 +72,7 @@ class RequestPath:
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
         self._looks = self._unconnected = 0
+        self._patience = LEAST_LOOKS
         self._settled = False
         self._search = Search("processes under test", self._running, self._look, AGAIN_S, SOON_S, MOST_S)
         self.finish, self.close = self._search.finish, self._search.close
@@ -107,20 +107,24 @@ class RequestPath:
         texts = await self._machine.texts((*sockets.OPEN_TABLES, STREAMS, *OWN_ADDRESSES))
         tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
         connected = any(sockets.has_connections(table, self._ports) for table in tables)
-        self._unconnected = 0 if connected else self._unconnected + 1
-        if not connected and self._unconnected % BRIEF_EVERY != LEAST_LOOKS:
+        if not connected:
             self._settled = False
+            self._unconnected += 1
+            if self._unconnected >= self._patience and not self._running():
+                self._patience = 2 * self._unconnected
+                listening, _ = await self._sockets(tables, texts[STREAMS.path])
+                self._find_services(listening)
+                await self._looked()
             return
+        self.connected = self.connected.union(*map(sockets.connected_ports, tables))
         listening, asked = await self._sockets(tables, texts[STREAMS.path])
         own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
-        self._follow(listening, asked, own, connected=connected)
-        places = self._follow(listening, {**asked, **await self._asked_now()}, own, connected=connected)
-        if connected:
-            self.connected = self.connected.union(*map(sockets.connected_ports, tables))
-            self._looks += 1
+        self._follow(listening, asked, own)
+        places = self._follow(listening, {**asked, **await self._asked_now()}, own)
+        self._looks += 1
         told_all = self._looks >= LEAST_LOOKS and places <= self._places
         most = LEAST_LOOKS if time.monotonic() - began > LONG_S else MOST_LOOKS
-        self._settled = connected and (told_all or self._looks >= most)
+        self._settled = told_all or self._looks >= most
         if self._looks < MOST_LOOKS:
             self._places |= places
         await self._looked()
@@ -144,13 +148,16 @@ class RequestPath:
         _, clients = await asyncio.to_thread(_parsed, tables, texts[STREAMS.path])
         return _by_process(clients, sockets.parse_holders(texts[held.path]))
 
+    def _find_services(self, listening: Mapping[int, set[Endpoint]]) -> None:
+        """Learn which services listen at the tested port. Whom they ask cannot be seen now, so that no server is set
+        aside."""
+        first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
+        groups = {pid: lineage[0].group for pid in first if (lineage := self._machine.lineage(pid))}
+        self.services = frozenset(pid for pid, group in groups.items() if group == OTHER)
+        self._first = tuple(sorted(groups))
+
     def _follow(
-        self,
-        listening: Mapping[int, set[Endpoint]],
-        asked: Mapping[int, set[Endpoint]],
-        own: frozenset[str],
-        *,
-        connected: bool,
+        self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]
     ) -> frozenset[Endpoint]:
         """Learn whom requests reach. Returns the places that are called on the way."""
         first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
@@ -167,13 +174,11 @@ class RequestPath:
         self._serving = frozenset(lineages)
         self.reached = frozenset(each.pid for lineage in lineages.values() for each in lineage)
         groups = {lineages[pid][0].group for pid in self._first}
-        stranger = bool(groups) and groups <= {OTHER, *self._pools}
-        known = stranger or bool(groups - {OTHER, LOADTOP})
-        if connected:  # otherwise, whom they ask may not have been seen, which must set no server aside
-            self.known, self.stranger = known, stranger
+        self.stranger = bool(groups) and groups <= {OTHER, *self._pools}
+        self.known = self.stranger or bool(groups - {OTHER, LOADTOP})
         others = (pid for pid, lineage in lineages.items() if lineage[0].group == OTHER)
-        self.services = frozenset(others if known else ())
-        if known:
+        self.services = frozenset(others if self.known else ())
+        if self.known:
             self._name_asked(first, listening, asked, own)
         return places
 

@@ -94,10 +94,11 @@ class UnderTest:
             return False
         new = several = not self._looked.is_set() and len(self._running()) > 1  # before the path is awaited
         if not self.path.known:
+            services = self.path.services
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(most_s, _PATH_S)):
                     await self.path.finish()
-            new |= self.path.known
+            new |= self.path.known or self.path.services != services
         if several:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(most_s):

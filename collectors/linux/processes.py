@@ -5,15 +5,16 @@ fields begin after the last ``)``. Servers and loadtop's own processes are read 
 use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. For
 proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
 server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also reads
-that with the oldest value.
+the :data:`PSS_AGAIN` with the oldest values, together, because a remote host starts a program to read some.
 
 What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
 hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
 while they ran.
 
-Waits of servers and loadtop's own processes for a CPU are read for each thread: ``schedstat`` of a process is
-that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Processes with an unchanged ``stat`` are not
-read again. Beyond :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
+How long servers and loadtop's own processes had a CPU, and waited for one, is read for each thread: ``schedstat`` of a
+process is that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Where several threads have run for
+less than a tick, ``stat`` is unchanged, and they are not read again. Beyond :data:`MOST_TASKS` threads of one machine,
+the processes with the most threads are left out.
 
 Whether the page that a thread serves sleeps (:mod:`collectors.linux.sleeping`) is asked of :data:`ASKED_THREADS`
 threads that have just run, chosen at random, and of some that ran earlier: idle workers have not. Programs of no known
@@ -30,14 +31,18 @@ from collectors.linux import sleeping
 from collectors.machine import NO_FILE, NOT_PERMITTED, Member, Missing, ProcessStat, Reading
 from collectors.parsing import complete_lines, count, count_or_none, excerpt, row, short
 from loadtop.i18n import Message
-from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, Cause, Process, Role
+from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, USER_HZ, Cause, Process, Role
 
 BUSIEST = 5
 MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
 MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
-PSS_AGAIN_EVERY = 3  # samples, in one of which one that is out of date is read
+PSS_AGAIN, PSS_AGAIN_EVERY = 5, 15  # of those that are out of date, so many are read in one of so many samples
+ROUNDED_NS = 20_000_000
+"""How far CPU time in ticks and that of the threads may be apart: user and system time are each rounded down to whole
+ticks (Linux, kernel/sched/cputime.c, cputime_adjust()). Where the ticks are further ahead, threads have ended."""
+
 MOST_TASKS = 600
 ASKED_THREADS, ASKED_EARLIER = 50, 10
 JUST, RECENT = 3, 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
@@ -91,9 +96,9 @@ class _Known:
     ``ticks_s`` the CPU time per second that it and its ended children took between its last two readings. Of these
     children, ``brief_ticks`` is the CPU time of those that were never read, ``apart_ticks`` that of all others.
     ``ran_ns`` and ``wait_ns`` are how long its threads had a processor and waited for one, ``by_thread`` the same of
-    each, ``schedstats`` the text of that, and ``ran`` the reading in which it last changed; ``shows``: where one of
-    them waits was seen. ``row`` is what is reported until
-    something of that changes."""
+    each, ``schedstats`` the text of that, and ``ran`` the reading in which it last changed. ``ran_ahead_ns`` is how far
+    ``ran_ns`` was ahead of the ticks at first. ``shows``: where one of them waits was seen. ``row`` is what is reported
+    until something of that changes."""
 
     source: str | ProcessStat
     stat: ProcessStat
@@ -110,6 +115,7 @@ class _Known:
     shows: bool = False
     ran: int = 0
     ran_ns: int | None = None
+    ran_ahead_ns: int = 0
     wait_ns: int | None = None
     row: Process | None = None
 
@@ -174,8 +180,8 @@ class ProcessTable:
         members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
         first = [known for known in members if not known.pss_asked][:PSS_FIRST]
         due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
-        if due and self._turn % PSS_AGAIN_EVERY == 0:
-            first.append(min(due, key=lambda known: (known.pss_asked, known.stat.pid)))
+        if self._turn % PSS_AGAIN_EVERY == 0:
+            first += sorted(due, key=lambda known: (known.pss_asked, known.stat.pid))[:PSS_AGAIN]
         for known in first:
             known.pss_asked = self._turn
         return tuple(known.stat.pid for known in first)
@@ -363,6 +369,10 @@ class ProcessTable:
                 ran_before, waited_before = before.get(task, (0, 0))
                 ran_ns += ran - ran_before if ran >= ran_before else ran  # less: the number of a thread used again
                 wait_ns += waited - waited_before if waited >= waited_before else waited
+            ticks_ns = known.stat.cpu_ticks * (1_000_000_000 // USER_HZ)
+            if known.ran_ns is None:
+                known.ran_ahead_ns = ran_ns - ticks_ns
+            ran_ns = max(ran_ns, ticks_ns + known.ran_ahead_ns - ROUNDED_NS)
             known.ran_ns, known.wait_ns = (ran_ns, wait_ns) if by_thread else (None, None)
             known.ran = known.ran if text == known.schedstats else self._turn
             known.schedstats, known.by_thread, known.row = text, by_thread, None

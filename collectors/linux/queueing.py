@@ -15,7 +15,8 @@ instead of bytes, has none.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice, pairwise
+from functools import partial
+from itertools import chain, islice, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -140,7 +141,8 @@ class Shaping:
         self._is_known = True
         self._interfaces = parse_disciplines(reading.optional(self._source) or "")
         self._shaped_mbit, self._policed_mbit = self._limits(_shaped), self._limits(_policed)
-        self._sent = dict(pair for name, interface in self._interfaces.items() for pair in _counted(name, interface))
+        counted = (_counted(name, interface, self._sent) for name, interface in self._interfaces.items())
+        self._sent = dict(chain.from_iterable(counted))
 
     def _limits(self, rate: Callable[[str, Interface, _Sent], float | None]) -> Mapping[str, float]:
         found = ((name, rate(name, interface, self._sent)) for name, interface in self._interfaces.items())
@@ -231,14 +233,19 @@ def _policed(name: str, interface: Interface, before: _Sent) -> float | None:
     return None if ingress is None else _busiest_rate(name, ingress, interface.policers, before)
 
 
-def _counted(name: str, interface: Interface) -> Iterator[tuple[tuple[str, str], int]]:
+def _counted(name: str, interface: Interface, before: _Sent) -> Iterator[tuple[tuple[str, str], int]]:
     """Bytes so far, by interface and handle, to compare the next reading with. Classes and policers are read after the
-    discipline that they are in, and so may count what it has yet to: that has passed through it, too."""
+    discipline that they are in, and may already count bytes that it had not counted: these are added to its own."""
     for each in (*interface.disciplines, *interface.classes, *interface.policers):
         yield (name, each.handle), each.sent_bytes
     for root, within in ((interface.root, interface.classes), (interface.ingress, interface.policers)):
         if root is not None:
-            yield (name, root.handle), max(root.sent_bytes, sum(each.sent_bytes for each in _leaves(within)))
+            ahead = sum(_passed(name, each, before) for each in _leaves(within)) - _passed(name, root, before)
+            yield (name, root.handle), root.sent_bytes + max(0, ahead)
+
+
+def _passed(name: str, each: Discipline, before: _Sent) -> int:
+    return max(0, each.sent_bytes - before.get((name, each.handle), 0))
 
 
 def _leaves(classes: Iterable[Discipline]) -> list[Discipline]:
@@ -249,10 +256,7 @@ def _leaves(classes: Iterable[Discipline]) -> list[Discipline]:
 
 def _busiest_rate(name: str, root: Discipline, classes: Iterable[Discipline], before: _Sent) -> float | None:
     """The rate of the class, or policer, that has seen most; ``None`` where most went by all of them."""
-
-    def sent(each: Discipline) -> int:
-        return max(0, each.sent_bytes - before.get((name, each.handle), 0))
-
+    sent = partial(_passed, name, before=before)
     known = {each.handle: each for each in classes}
     leaves = _leaves(known.values())
     busiest = max(leaves, key=sent, default=None)

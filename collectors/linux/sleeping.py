@@ -8,10 +8,10 @@ then in the kernel's function for that.
 An event loop waits in ``epoll_wait`` for whatever comes first, at most until its next timer is due. After its function
 stands what ``syscall`` shows to root, and often to the same user: the number of the system call and its arguments in
 hexadecimal, of which the fourth is that time in ms. A request that pauses there, by a setting of the server, shows as
-a short one. So does a timer of the program itself, which most programs have that are not of such a kind.
+a short one. So does a timer of the program itself, which most other programs have.
 
 After a function in which threads do not just rest stands the state, the third field of ``stat``: D is an
-uninterruptible sleep, mostly for a disk. So it does for root after ``0``: a thread that has just fallen asleep can
+uninterruptible sleep, mostly for a disk. For root it also stands after ``0``: a thread that has just fallen asleep can
 still be in the queue of its CPU, and then has no function yet (Linux, kernel/sched/fair.c, DELAY_DEQUEUE, since 6.12).
 """
 

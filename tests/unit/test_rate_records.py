@@ -218,10 +218,8 @@ def test_processes_and_their_groups() -> None:
 @pytest.mark.parametrize(
     ("ticks", "run_us", "cpu"),
     [
-        (3, 12_345, 0.61725),  # 2 s: within 2 ticks of 10 ms
-        (1, 30_000, 1.5),
-        (1, 30_001, 0.5),  # a thread has another's number
-        (3, 9_999, 1.5),  # threads have ended
+        (3, 12_345, 0.61725),
+        (0, 30_000, 1.5),
         (3, -1, 1.5),
         (-1, 10, None),
         (3, None, 1.5),

@@ -11,6 +11,7 @@ from collectors.linux.processes import (
     MOST_REPORTED,
     MOST_SERVERS,
     MOST_TASKS,
+    PSS_AGAIN,
     PSS_AGAIN_EVERY,
     PSS_EVERY,
     PSS_FIRST,
@@ -163,7 +164,7 @@ def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Mac
     asked: list[int] = []
     turns = 1
     while wanted := machine.table.want_pss():
-        assert len(wanted) <= PSS_FIRST + 1
+        assert len(wanted) <= PSS_FIRST
         asked += wanted
         turns += 1
         machine.sample(pss={pid: f"head\nPss: {pid} kB\n" for pid in wanted})
@@ -176,7 +177,7 @@ def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Mac
     for _ in range(2 * PSS_AGAIN_EVERY):
         machine.sample()
         again += machine.table.want_pss()
-    assert again == asked[:2]
+    assert again == asked[: 2 * PSS_AGAIN]
 
 
 def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machine) -> None:
@@ -219,6 +220,17 @@ def test_time_on_a_cpu_adds_up_in_microseconds(machine: Machine) -> None:
         machine.sample(waits={10: text})
         totals.append(machine.rows[0].run_us)
     assert totals == [6, 11, 13, None]
+
+
+def test_time_of_threads_that_have_ended_is_in_the_ticks(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd", ticks=40)}
+    machine.sample(waits={10: "10 5000000 1 1\n"})
+    totals: list[int | None] = []
+    for ticks, ran_ms in ((40, 6), (42, 7), (43, 8), (45, 9), (45, 60)):
+        machine.stats = {10: stat_text(10, "httpd", ticks=ticks)}
+        machine.sample(waits={10: f"10 {ran_ms}000000 1 1\n"})
+        totals.append(machine.rows[0].run_us)
+    assert totals == [6000, 7000, 15_000, 35_000, 86_000]
 
 
 @pytest.mark.parametrize(

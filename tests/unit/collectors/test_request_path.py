@@ -222,20 +222,25 @@ def test_a_service_whose_connections_are_too_short_is_found_but_sets_no_server_a
     found: list[tuple[frozenset[int], bool, int]] = []
 
     async def look() -> None:
-        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
-        for number in range(request_path.BRIEF_EVERY + request_path.LEAST_LOOKS):
-            if number == request_path.LEAST_LOOKS:
-                machine.asked()  # once
+        tested = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
+        path = tested.path
+        machine.opens(SERVICE, ("127.0.0.1", 50000), ("127.0.0.1", 8080))  # one of Apache and HAProxy, so far
+        for number in range(5 * request_path.LEAST_LOOKS):
+            if number == 2 * request_path.LEAST_LOOKS:
+                machine.members.pop(SERVICE)  # restarted
+            if number == 4 * request_path.LEAST_LOOKS:
+                machine.processes((SERVICE, "python3", OTHER))
             path.look()
             await path.finish()
             found.append((path.services, path.known, machine.searches))
-            machine.rows = [row for row in machine.rows if " 01 " not in row]
+        assert (path.reached, path.asked, tested.path.leaves) == (frozenset(), {}, False)
         await path.close()
 
     asyncio.run(look())
     seldom, service = request_path.LEAST_LOOKS, frozenset({SERVICE})
-    assert found[: seldom + 1] == [(frozenset(), False, 0)] * (seldom - 1) + [(service, False, 1), (service, True, 2)]
-    assert [searches for _, _, searches in found[seldom + 1 :]] == [2] * (seldom - 1) + [3] * (len(found) - 2 * seldom)
+    assert found[: 2 * seldom] == [(frozenset(), False, 0)] * (seldom - 1) + [(service, False, 1)] * (seldom + 1)
+    assert found[2 * seldom : 4 * seldom] == [(frozenset(), False, 2)] * (2 * seldom)
+    assert found[4 * seldom :] == [(frozenset(), False, 2)] + [(service, False, 3)] * (seldom - 1)
 
 
 def test_a_page_that_loadtop_serves_sets_no_server_aside(machine: Machine) -> None:
