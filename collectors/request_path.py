@@ -3,7 +3,7 @@
 Who listens at the tested port serves the requests, of whatever kind it is. So does who listens where one of those holds
 a connection, and so on. Which process holds a socket may be read by root, or by the same user: where that is not known
 of the tested port, nothing is said. Connections can be short, so that what was found stays found. If the first looks
-see none at the tested port, services that listen there are looked for all the same, and then ever more seldom.
+see no connection to the tested port, services that listen there are looked for all the same, and then ever more seldom.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ SOON_S, AGAIN_S, MOST_S = 0.5, 30.0, 240.0
 the last, because a look costs much on a machine with thousands of open files."""
 
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
+MOST_PATIENCE = 240  # looks that see no connection before services are looked for without one, at first the least
 LONG_S = 1.0  # a look that takes as long is expensive there: after the least number of looks it is not repeated soon
 MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
@@ -42,11 +43,12 @@ _INTO_CONTAINERS = re.compile(r"docker-proxy|rootless(?:port|kit).{0,9}|slirp4ne
 class RequestPath:
     """``known``: whether it is known who takes the requests for ``target_urls``; a ``stranger`` is one of the groups
     ``pools``, or of no known kind. ``reached`` are the processes that serve them and those from which these descend,
-    ``services`` those of no known kind. ``leaves``: it may lead to another machine, or into a container. ``asked`` are
-    the places that processes on it ask, by their distance from the tested port, with the names of the processes that
-    listen there in ``listeners``, where these are known; at ``own_services`` these are ``services``. Servers of the
-    groups ``on_the_way`` pass requests on or serve them: they are not asked as a database is. ``connected`` are the
-    ports of the machine at which any look found connections while there were some at the tested ports."""
+    ``services`` those of no known kind, which may be found before it is known. ``leaves``: it may lead to another
+    machine, or into a container. ``asked`` are the places that processes on it ask, by their distance from the tested
+    port, with the names of the processes that listen there in ``listeners``, where these are known; at ``own_services``
+    these are ``services``. Servers of the groups ``on_the_way`` pass requests on or serve them: they are not asked as a
+    database is. ``connected`` are the ports of the machine at which any look found connections while there were some at
+    the tested ports."""
 
     def __init__(
         self,
@@ -109,12 +111,13 @@ class RequestPath:
         connected = any(sockets.has_connections(table, self._ports) for table in tables)
         if not connected:
             self._settled = False
-            self._unconnected += 1
-            if self._unconnected >= self._patience and not self._running():
-                self._patience = 2 * self._unconnected
-                listening, _ = await self._sockets(tables, texts[STREAMS.path])
-                self._find_services(listening)
-                await self._looked()
+            if not self.known and not self._running():
+                self._unconnected += 1
+                if self._unconnected >= self._patience:
+                    listening, _ = await self._sockets(tables, texts[STREAMS.path])
+                    self._find_services(listening)
+                    self._unconnected, self._patience = 0, min(2 * self._patience, MOST_PATIENCE)
+                    await self._looked()
             return
         self.connected = self.connected.union(*map(sockets.connected_ports, tables))
         listening, asked = await self._sockets(tables, texts[STREAMS.path])
@@ -154,7 +157,7 @@ class RequestPath:
         first = frozenset[int]().union(*(serving(listening, url) for url in self._target_urls))
         groups = {pid: lineage[0].group for pid in first if (lineage := self._machine.lineage(pid))}
         self.services = frozenset(pid for pid, group in groups.items() if group == OTHER)
-        self._first = tuple(sorted(groups))
+        self._first = tuple(sorted(pid for pid in groups if first.isdisjoint(self._pids(pid)[1:])))
 
     def _follow(
         self, listening: Mapping[int, set[Endpoint]], asked: Mapping[int, set[Endpoint]], own: frozenset[str]

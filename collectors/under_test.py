@@ -98,7 +98,7 @@ class UnderTest:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(most_s, _PATH_S)):
                     await self.path.finish()
-            new |= self.path.known or self.path.services != services
+            new |= self.path.known or not self.path.services <= services
         if several:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(most_s):

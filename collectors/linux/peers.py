@@ -7,7 +7,7 @@ transport began:
 ``queues N``: how often the accept queues were; ``= PORT QUEUED``: connections that waited at a port to be accepted.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
 ``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
-that user have opened to a place, as in :class:`loadtop.model.Peer`; questions may be a decimal number.
+that user have opened to a place, as in :class:`loadtop.model.Peer`; questions and ages may be decimal numbers.
 ``| PATH USER ...``: the same of a unix socket.
 """
 
@@ -45,7 +45,7 @@ SERVICES = (
 
 @dataclass(slots=True)
 class Sums:
-    """Sums over all readings of a transport, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
+    """Sums over readings of a transport, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
     connection that was opened."""
 
     connections: int = 0
@@ -54,7 +54,7 @@ class Sums:
     segments: int = 0
 
     def row(self, mark: str, place: str, user: int) -> str:
-        return f"{mark} {place} {user} {self.connections} {self.questions:.2f} {self.age_ms:.0f} {self.segments}\n"
+        return f"{mark} {place} {user} {self.connections} {self.questions:.2f} {self.age_ms:.2f} {self.segments}\n"
 
 
 class Asked(Struct, frozen=True):
@@ -64,11 +64,11 @@ class Asked(Struct, frozen=True):
     user: int
     connections: int
     questions: float
-    age_ms: int
+    age_ms: float
     segments: int
 
     @property
-    def counters(self) -> tuple[int, float, int, int]:
+    def counters(self) -> tuple[int, float, float, int]:
         return self.connections, self.questions, self.age_ms, self.segments
 
 
@@ -101,8 +101,8 @@ def parse(text: str) -> Clocks:
             user = count(words[2], "user of a socket", _MOST_USER)
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
             what = "open connections of the server"
-            questions = decimal(words[4], what)
-            connections, age_ms, segments = row((words[3], *words[5:]), what)
+            connections, segments = row((words[3], words[6]), what)
+            questions, age_ms = (decimal(each, what) for each in words[4:6])
             asked.append(Asked(place, user, connections, questions, age_ms, segments))
         elif len(words) == 2 and words[0] == "queues":
             queue_readings = count(words[1], "readings")
@@ -220,7 +220,7 @@ class PeerCounters:
                     depths[place],
                     round(connections),
                     round(questions, 2),
-                    round(age_ms),
+                    round(age_ms, 2),
                     round(segments),
                     watched=place in watched,
                     by_connection=place.port == PORT,

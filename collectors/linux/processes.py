@@ -5,16 +5,16 @@ fields begin after the last ``)``. Servers and loadtop's own processes are read 
 use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. For
 proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
 server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also reads
-the :data:`PSS_AGAIN` with the oldest values, together, because a remote host starts a program to read some.
+the :data:`PSS_AGAIN` with the oldest values: together, because each such reading starts programs on a remote host.
 
 What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
 hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
 while they ran.
 
 How long servers and loadtop's own processes had a CPU, and waited for one, is read for each thread: ``schedstat`` of a
-process is that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Where several threads have run for
-less than a tick, ``stat`` is unchanged, and they are not read again. Beyond :data:`MOST_TASKS` threads of one machine,
-the processes with the most threads are left out.
+process is that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Where several threads (without a
+perl on a remote host: any) have run for less than a tick, ``stat`` is unchanged, and they are not read again. Beyond
+:data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 
 Whether the page that a thread serves sleeps (:mod:`collectors.linux.sleeping`) is asked of :data:`ASKED_THREADS`
 threads that have just run, chosen at random, and of some that ran earlier: idle workers have not. Programs of no known
@@ -39,9 +39,10 @@ MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
 PSS_AGAIN, PSS_AGAIN_EVERY = 5, 15  # of those that are out of date, so many are read in one of so many samples
-ROUNDED_NS = 20_000_000
-"""How far CPU time in ticks and that of the threads may be apart: user and system time are each rounded down to whole
-ticks (Linux, kernel/sched/cputime.c, cputime_adjust()). Where the ticks are further ahead, threads have ended."""
+_TICK_NS = 1_000_000_000 // USER_HZ
+ROUNDED_NS = 2 * _TICK_NS
+"""How far CPU time in ticks and that of the threads may come apart: user and system time are each rounded down to whole
+ticks (Linux, fs/proc/array.c, do_task_stat()). Further apart, threads have ended, or were not read before."""
 
 MOST_TASKS = 600
 ASKED_THREADS, ASKED_EARLIER = 50, 10
@@ -369,13 +370,15 @@ class ProcessTable:
                 ran_before, waited_before = before.get(task, (0, 0))
                 ran_ns += ran - ran_before if ran >= ran_before else ran  # less: the number of a thread used again
                 wait_ns += waited - waited_before if waited >= waited_before else waited
-            ticks_ns = known.stat.cpu_ticks * (1_000_000_000 // USER_HZ)
             if known.ran_ns is None:
-                known.ran_ahead_ns = ran_ns - ticks_ns
-            ran_ns = max(ran_ns, ticks_ns + known.ran_ahead_ns - ROUNDED_NS)
+                known.ran_ahead_ns = ran_ns - known.stat.cpu_ticks * _TICK_NS
             known.ran_ns, known.wait_ns = (ran_ns, wait_ns) if by_thread else (None, None)
             known.ran = known.ran if text == known.schedstats else self._turn
             known.schedstats, known.by_thread, known.row = text, by_thread, None
+        for known in self._known.values():
+            if known.ran_ns is not None:
+                ticks_ns = known.stat.cpu_ticks * _TICK_NS + known.ran_ahead_ns
+                known.ran_ns = min(max(known.ran_ns, ticks_ns - ROUNDED_NS), ticks_ns + ROUNDED_NS)
 
     def _learn_sleeping(self, texts: Mapping[str, str]) -> None:
         """Each thread that was asked counts for as many as it stands for."""

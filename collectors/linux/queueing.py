@@ -121,7 +121,7 @@ class Shaping:
         self._source = source
         self._is_known = False
         self._interfaces: Mapping[str, Interface] = {}
-        self._sent: Mapping[tuple[str, str], int] = {}
+        self._sent: _Sent = {}
         self._shaped_mbit: Mapping[str, float] = {}
         self._policed_mbit: Mapping[str, float] = {}
 

@@ -8,7 +8,7 @@ then in the kernel's function for that.
 An event loop waits in ``epoll_wait`` for whatever comes first, at most until its next timer is due. After its function
 stands what ``syscall`` shows to root, and often to the same user: the number of the system call and its arguments in
 hexadecimal, of which the fourth is that time in ms. A request that pauses there, by a setting of the server, shows as
-a short one. So does a timer of the program itself, which most other programs have.
+a short one. A timer of the program's own looks the same, and most other programs have one.
 
 After a function in which threads do not just rest stands the state, the third field of ``stat``: D is an
 uninterruptible sleep, mostly for a disk. For root it also stands after ``0``: a thread that has just fallen asleep can

@@ -126,7 +126,7 @@ class LocalTransport:
             text = file_system.read_whole(f"{self._root}/proc/{pid}/stat", _STAT_BYTES, once=True)
             if isinstance(text, str):
                 texts[pid] = text
-        waits = {  # of one thread always: it is one small file, and most of them run for less than a tick
+        waits = {  # one thread is always read: it is one small file, and many run for less than a tick
             pid: self._schedstats(pid, threads)
             for pid, threads in request.waits.items()
             if pid in texts and (threads == 1 or texts[pid] != self._waits_read.get(pid))

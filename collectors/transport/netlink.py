@@ -36,8 +36,8 @@ def messages(protocol: int, kind: int, request: bytes, family: int = 0) -> Itera
 
 
 def single_answers(protocol: int, kind: int, requests: Sequence[bytes]) -> Iterator[bytes | None]:
-    """Ask for one thing in each request: the answers with their :data:`HEADER`, ``None`` where there is no such thing.
-    Raises ``OSError`` where the kernel does not answer."""
+    """The answer to each request for one thing, with its :data:`HEADER`; ``None`` where there is no such thing. Raises
+    ``OSError`` where the kernel does not answer or does not permit it."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol) as link:
         link.settimeout(_TIMEOUT_S)
         for start in range(0, len(requests), _AT_ONCE):

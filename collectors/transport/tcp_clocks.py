@@ -12,9 +12,8 @@ is not answered is not acknowledged at all, or without data, when the peer's ack
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
 walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in TIME_WAIT.
 Connections that two walks have found, such as those of a pool, are also read one by one between walks; the next walk
-counts each with the mean of these readings. After each kind of reading there is a rest 200 times as long, so that it
-takes at most 0.5 % of a core, unless one reading takes over 10 ms (thousands of connections). The same holds for accept
-queues.
+counts each with the mean of these readings. Accept queues are read too. Each of the three rests 200 times as long as a
+reading took, so that it takes at most 0.5 % of a core, unless one takes over 10 ms (thousands of connections).
 """
 
 import contextlib
@@ -79,7 +78,7 @@ class TcpSums:
             place = ends[1]
             if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
                 continue
-            seen = between.get(ends, Sums())
+            seen = between.get(ends) or Sums()
             _see(seen, each)
             asked = self._asked[place, each.user]
             asked.connections += 1
@@ -93,11 +92,14 @@ class TcpSums:
         self._accepted.update(islice(accepted - self._accepted, max(0, MOST_PEERS - len(self._accepted))))
 
     def staying(self, tested: Collection[int]) -> Sequence[sock_diag.Connection]:
-        """The connections that the last two readings found, those to ``tested`` ports last: they are the load's."""
-        return sorted(self._staying, key=lambda each: each.remote_port in tested)[:MOST_STAYING]
+        """The connections that the last two readings found, without the load's own, to ``tested`` ports, unless there
+        are no others."""
+        others = [each for each in self._staying if each.remote_port not in tested]
+        return (others or self._staying)[:MOST_STAYING]
 
     def add_between(self, found: Iterable[sock_diag.Connection | None]) -> None:
-        """Add what some of them do now. Each counts in the next reading, with the mean of what was seen of it."""
+        """Add what connections that stay do now. Each counts in the next reading, with the mean of what was seen of it
+        since the last."""
         for each in found:
             if each is not None:
                 _see(self._between.setdefault(_ends(each), Sums()), each)
@@ -129,6 +131,7 @@ class TcpClocks:
     _sums: TcpSums = field(default_factory=TcpSums)
     _unix: UnixClocks | None = field(default_factory=UnixClocks)  # ``None``: the kernel does not tell
     _unix_rows: str = ""
+    _staying: Sequence[sock_diag.Connection] = ()
     _served: frozenset[int] = frozenset()
     _ports_due: float = 0.0
     tested: Collection[int] = ()
@@ -173,6 +176,7 @@ class TcpClocks:
             self._problem = None
             self._sums.add(found, accepted)
             self._unix_rows = unix
+        self._staying = self._sums.staying(self.tested)
 
     def _read_unix(self) -> str:
         if self._unix is None:
@@ -198,10 +202,9 @@ class TcpClocks:
                 self._sums.add_queues(queues)
 
     def _read_staying(self) -> None:
-        """Only this thread changes which these are."""
-        if known := self._sums.staying(self.tested):
+        if self._staying:
             with contextlib.suppress(OSError):
-                found = list(sock_diag.the_same(known))
+                found = list(sock_diag.the_same(self._staying))
                 with self._lock:
                     self._sums.add_between(found)
 

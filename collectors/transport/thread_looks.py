@@ -9,7 +9,6 @@ from collectors.linux.sleeping import AT_EASE, EPOLL, MOST_MOMENTS
 from collectors.transport import files
 
 MOST_LOOKS = 300  # between two samples, at all threads in sum: at 8 us each, 0.24 % of a core
-CALLS = 12  # of look() in a second, about
 _MOST_BYTES = 400
 
 
@@ -18,19 +17,19 @@ class ThreadLooks:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._is_root = os.geteuid() == 0  # all others read 0 of most threads, also of those that wait
+        self._is_root = os.geteuid() == 0  # other users read 0 for most threads, even for those that wait
         self._wanted: tuple[str, ...] = ()
-        self._left = self._passed = 0
-        self._every = 1
+        self._most = self._done = 0
+        self._calls = self._calls_before = 0
         self._found: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def look(self) -> None:
-        """Read the threads that are wanted, unless that was done often enough since they were named, or has been just
-        now: few looks are spread over the time between two samples."""
+        """Read the threads that are wanted, unless that was done often enough since they were named. Where it is called
+        more often than they may be read, the readings are spread over as many calls as there were last time."""
         with self._lock:
-            self._passed += 1
-            if self._left and self._passed % self._every == 0:
+            self._calls += 1
+            if self._done < self._most and self._calls * self._most >= self._done * self._calls_before:
                 self._look()
 
     def exchange(self, wanted: Sequence[str]) -> Mapping[str, str]:
@@ -41,12 +40,12 @@ class ThreadLooks:
                 self._look()
             found, self._found = self._found, {}
             self._wanted = tuple(wanted)
-            self._left = max(1, min(MOST_MOMENTS, MOST_LOOKS // max(1, len(wanted))))
-            self._passed, self._every = 0, max(1, CALLS // self._left)
+            self._most, self._done = max(1, min(MOST_MOMENTS, MOST_LOOKS // max(1, len(wanted)))), 0
+            self._calls, self._calls_before = 0, self._calls
         return found
 
     def _look(self) -> None:
-        self._left -= 1
+        self._done += 1
         for thread in self._wanted:
             line = self._text(thread, "wchan").strip()
             if EPOLL.match(line):

@@ -220,9 +220,9 @@ class Process(Struct, frozen=True):
 
     ``wait_ns`` counts how long its threads were runnable without a processor, because others had it or a CPU quota
     stopped them. The kernel adds a wait when it ends. What a thread waited between its last reading and its end is
-    lost. ``run_us`` counts how long they had a processor, in microseconds where ``cpu_ticks`` are 10 ms; that of
-    threads which have ended may be counted 20 ms late. ``None``: not read. Source: the first two fields of
-    ``schedstat``, Linux, Documentation/scheduler/sched-stats.rst.
+    lost. ``run_us`` counts how long they had a processor, in microseconds where ``cpu_ticks`` are 10 ms; of threads
+    that have ended, up to 40 ms are counted later. ``None``: not read. Source: the first two fields of ``schedstat``,
+    Linux, Documentation/scheduler/sched-stats.rst.
     """
 
     pid: int

@@ -21,7 +21,7 @@ class Peer(Struct, frozen=True):
     depth: int
     connections: int
     questions: float
-    age_ms: int
+    age_ms: float
     segments: int
     watched: bool = False
     by_connection: bool = False

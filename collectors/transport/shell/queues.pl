@@ -6,11 +6,11 @@
 #   have tens of thousands; at most so many characters, and some at these ports in any case. With a = before
 #   the ports, only those that listen.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
-#   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, of accept queues too. From the first such order on, the
-#   connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us for each connection that was
-#   opened from here: a rest 250 to 800 times as long keeps it below 0.4 % of a core. It rests for 4 s at most: thousands
-#   of connections cost more. Of those accepted here only the place is told: ports that tell no new one are left out of
-#   seven readings of eight.
+#   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, but without readings between walks. From
+#   the first such order on, the connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us
+#   for each connection that was opened from here: a rest 250 to 800 times as long keeps it below 0.4 % of a core. It
+#   rests for 4 s at most: thousands of connections cost more. Of those accepted here only the place is told: ports that
+#   tell no new one are left out of seven readings of eight.
 # After the mark comes the answer. This text must hold no apostrophe.
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
 my ($segments, %told, %since, $followed, %quiet, $refused) = {};

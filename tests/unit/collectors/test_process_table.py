@@ -230,7 +230,19 @@ def test_time_of_threads_that_have_ended_is_in_the_ticks(machine: Machine) -> No
         machine.stats = {10: stat_text(10, "httpd", ticks=ticks)}
         machine.sample(waits={10: f"10 {ran_ms}000000 1 1\n"})
         totals.append(machine.rows[0].run_us)
-    assert totals == [6000, 7000, 15_000, 35_000, 86_000]
+    assert totals == [6000, 7000, 15_000, 35_000, 75_000]
+    machine.stats = {10: stat_text(10, "httpd", ticks=60)}
+    machine.sample()
+    assert machine.rows[0].run_us == 185_000, "no text came"
+
+
+def test_threads_that_were_not_read_at_first_are_not_counted_twice(machine: Machine) -> None:
+    machine.stats = {10: stat_text(10, "httpd")}
+    machine.sample(waits={10: "10 5000000 1 1\n"})
+    machine.stats = {10: stat_text(10, "httpd", ticks=50, threads=2)}
+    machine.sample(waits={10: "10 6000000 1 1\n"})
+    machine.sample(waits={10: "10 6000000 1 1\n11 500000000 1 1\n"})
+    assert machine.rows[0].run_us == 525_000
 
 
 @pytest.mark.parametrize(

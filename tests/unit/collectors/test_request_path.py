@@ -222,25 +222,26 @@ def test_a_service_whose_connections_are_too_short_is_found_but_sets_no_server_a
     found: list[tuple[frozenset[int], bool, int]] = []
 
     async def look() -> None:
-        tested = UnderTest(machine, (APACHE, HAPROXY), [LOADED])
-        path = tested.path
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
         machine.opens(SERVICE, ("127.0.0.1", 50000), ("127.0.0.1", 8080))  # one of Apache and HAProxy, so far
-        for number in range(5 * request_path.LEAST_LOOKS):
-            if number == 2 * request_path.LEAST_LOOKS:
-                machine.members.pop(SERVICE)  # restarted
-            if number == 4 * request_path.LEAST_LOOKS:
-                machine.processes((SERVICE, "python3", OTHER))
+        for number in range(4 * request_path.LEAST_LOOKS):
+            if number == 2 * request_path.LEAST_LOOKS:  # it is started again
+                machine.members.pop(SERVICE)
+                machine.processes((CHILD, "python3", OTHER))
+                machine.held[CHILD] = machine.held.pop(SERVICE)
             path.look()
             await path.finish()
             found.append((path.services, path.known, machine.searches))
-        assert (path.reached, path.asked, tested.path.leaves) == (frozenset(), {}, False)
+        assert (path.reached, path.asked, path.leaves) == (frozenset(), {}, False)
         await path.close()
 
     asyncio.run(look())
-    seldom, service = request_path.LEAST_LOOKS, frozenset({SERVICE})
-    assert found[: 2 * seldom] == [(frozenset(), False, 0)] * (seldom - 1) + [(service, False, 1)] * (seldom + 1)
-    assert found[2 * seldom : 4 * seldom] == [(frozenset(), False, 2)] * (2 * seldom)
-    assert found[4 * seldom :] == [(frozenset(), False, 2)] + [(service, False, 3)] * (seldom - 1)
+    none = frozenset[int]()
+    seldom = request_path.LEAST_LOOKS
+    assert found[: seldom - 1] == [(none, False, 0)] * (seldom - 1)
+    assert found[seldom - 1 : -1] == [(frozenset({SERVICE}), False, 1)] * (3 * seldom)
+    assert found[-1] == (frozenset({CHILD}), False, 2), "twice as many looks after the first search"
+    assert not machine.aside
 
 
 def test_a_page_that_loadtop_serves_sets_no_server_aside(machine: Machine) -> None:

@@ -87,6 +87,20 @@ def test_many_threads_are_read_at_fewer_moments(tmp_path: Path) -> None:
     assert looks.exchange([]) == dict.fromkeys(threads, "do_wait\n")
 
 
+def test_few_looks_are_spread_over_the_calls_between_two_samples(tmp_path: Path) -> None:
+    looks, threads = ThreadLooks(str(tmp_path)), [f"{pid}/task/{pid}" for pid in range(100, 100 + MOST_LOOKS // 3)]
+    found: list[str] = []
+    for _ in range(2):
+        looks.exchange(threads)
+        for call in range(12):
+            put(tmp_path, threads[0], f"call_{call}")
+            looks.look()
+        found.append(looks.exchange(threads)[threads[0]])
+        for _ in range(12):
+            looks.look()
+    assert [text.split() for text in found] == [["call_0", "call_1", "call_2"], ["call_0", "call_3", "call_7"]]
+
+
 @pytest.mark.parametrize(("user", "line"), [(0, "0 D\n"), (1000, "0\n")])
 def test_the_state_of_a_thread_without_a_function_is_read_as_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, line: str
