@@ -73,6 +73,7 @@ class RequestPath:
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
+        self._holders: tuple[frozenset[int], Mapping[int, frozenset[int]]] = frozenset(), {}
         self._looks = self._unconnected = 0
         self._patience = LEAST_LOOKS
         self._settled = False
@@ -114,16 +115,17 @@ class RequestPath:
             if not self.known and not self._running():
                 self._unconnected += 1
                 if self._unconnected >= self._patience:
-                    listening, _ = await self._sockets(tables, texts[STREAMS.path])
+                    listening, _, _ = await self._sockets(tables, texts[STREAMS.path])
                     self._find_services(listening)
                     self._unconnected, self._patience = 0, min(2 * self._patience, MOST_PATIENCE)
                     await self._looked()
             return
         self.connected = self.connected.union(*map(sockets.connected_ports, tables))
-        listening, asked = await self._sockets(tables, texts[STREAMS.path])
+        listening, asked, same = await self._sockets(tables, texts[STREAMS.path])
         own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
-        self._follow(listening, asked, own)
-        places = self._follow(listening, {**asked, **await self._asked_now()}, own)
+        places = self._follow(listening, asked, own)
+        if not same:
+            places = self._follow(listening, {**asked, **await self._asked_now()}, own)
         self._looks += 1
         told_all = self._looks >= LEAST_LOOKS and places <= self._places
         most = LEAST_LOOKS if time.monotonic() - began > LONG_S else MOST_LOOKS
@@ -134,13 +136,19 @@ class RequestPath:
 
     async def _sockets(
         self, tables: Sequence[str], streams: str | Missing
-    ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]]]:
-        """Where each process listens, and where it holds connections."""
+    ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], bool]:
+        """Where each process listens, and where it holds connections; and whether all sockets were there in an earlier
+        look. Then it is known who holds them: to find that out costs more than all the rest."""
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
-        wanted = sockets.holders([inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS])
-        holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
-        return _by_process(listening, holders), _by_process(clients, holders)
+        inodes = [inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS]
+        known, holders = self._holders
+        same = self._settled and known.issuperset(inodes)
+        if not same:
+            wanted = sockets.holders(inodes)
+            holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
+            self._holders = frozenset(inodes), holders
+        return _by_process(listening, holders), _by_process(clients, holders), same
 
     async def _asked_now(self) -> Mapping[int, set[Endpoint]]:
         """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one

@@ -215,6 +215,30 @@ def test_a_service_that_asks_ever_new_places_is_not_followed_each_second(
     assert machine.searches == looks
 
 
+def test_who_holds_sockets_is_looked_up_again_only_where_one_is_new(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SOON_S", "AGAIN_S", "MOST_S"):
+        monkeypatch.setattr(request_path, name, 0.0)
+    machine.asked()
+
+    async def look() -> list[int]:
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
+        found: list[int] = []
+        for turn in range(9):
+            if turn == 6:
+                machine.opens(SERVICE, ("127.0.0.1", 50000), ("127.0.0.1", 8080))
+            path.look()
+            await path.finish()
+            found.append(machine.searches)
+        assert IDLE in path.reached, "the server that is asked only now"
+        await path.close()
+        return found
+
+    first = request_path.LEAST_LOOKS
+    assert asyncio.run(look()) == [1, 2, first, first, first, first, first + 1, first + 2, first + 2]
+
+
 def test_a_service_whose_connections_are_too_short_is_found_but_sets_no_server_aside(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
