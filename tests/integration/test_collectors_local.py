@@ -128,10 +128,10 @@ def test_so_many_listening_sockets_are_reported_here_and_there() -> None:
         opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(MOST_DEVICES + 10):
             opened.enter_context(socket.create_server(("127.0.0.9", 0)))
-        orders = "key\nkey p - m1\nkey p - m2\n"
+        orders = "p - m1\np - m2\nm .\n"
         program = find_program("perl", install="apt-get install perl")
         there = subprocess.run([program, "-e", perl], input=orders, capture_output=True, text=True, check=True).stdout
-        _, first, second = there.split("\n#")
+        _, first, second, _ = there.split("\n#")
         ours = [line for line in listeners().splitlines() if " 0.0.0.0:*" in line]
         assert len(ours) == MOST_DEVICES
         for told in (first, second):

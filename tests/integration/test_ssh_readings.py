@@ -48,8 +48,8 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def loops(server: Sshd) -> list[int]:
-    """The processes of ours that run there: a shell that waits, its loop, the perl or awk that the loop feeds, and the
-    shell that waits for that."""
+    """The processes of ours that run there: a shell that waits, and perl with a shell of its own; or a loop, the awk
+    that it feeds, and the shell that waits for that."""
     mine = ("eval", "perl", "awk")
     return [pid for pid, command in descendants(server.pid).items() if any(word in command for word in mine)]
 
@@ -331,7 +331,7 @@ async def test_one_channel_and_no_file_there(sshd: SshdFactory) -> None:
     assert await asyncio.to_thread(opened_files, loops(server)) == set()
     shells = [command for command in descendants(server.pid).values() if "-c eval" in command]
     await transport.close()
-    assert len(shells) == 3  # one that waits, its loop, and perl's: a second channel would have its own
+    assert len(shells) == 1  # the one that waits for perl: a second channel would have its own
 
 
 def opened_files(pids: list[int]) -> set[str]:
@@ -348,7 +348,7 @@ async def test_nothing_is_left_after_the_end(sshd: SshdFactory) -> None:
     server = sshd()
     transport = server.transport()
     await transport.connect()
-    assert len(loops(server)) == 4
+    assert len(loops(server)) == 3
     await transport.close()
     assert none_left(server)
 
@@ -454,7 +454,7 @@ async def test_a_perl_that_may_not_ask_the_kernel(sshd: SshdFactory, tmp_path: P
     """Then ``ss`` is asked, from the next sample on."""
     perl = find_program("perl", install="apt-get install perl")
     (tmp_path / "perl").write_text(
-        f'#!/bin/sh\nexec {perl} -e "$(printf %s "$2" | sed "s/= socket(my .link, 16, 3, 4)/= 0/")"\n'
+        f'#!/bin/sh\nexec {perl} -e "$(printf %s "$2" | sed "s/= socket(my .link, 16, 3, 4)/= 0/")" "$3"\n'
     )
     (tmp_path / "perl").chmod(0o755)
     server = sshd(extra=f'ForceCommand PATH={tmp_path}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')

@@ -1,8 +1,8 @@
 """What is said to the shell on a remote host and what comes back; no input or output here.
 
-An order is a line (``loop.sh``, ``read.pl`` and ``read.awk`` have the list). The answers stand between marks that hold
-a word chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile file) can pass
-for them. A text that is the same as in the frame before is not sent again.
+An order is a line (``orders.sh``, ``read.pl``, ``queues.pl`` and ``read.awk`` have the list). The answers stand between
+marks that hold a word chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile
+file) can pass for them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
@@ -53,7 +53,6 @@ _HEAD = re.compile(r"(?:\A|\n)==> ([^\n]{1,4096}) <==\n")
 _REFUSED = re.compile(
     r"head: (?:cannot open |error reading )?'?((?:/|\d{1,9}/)[^\n':]{0,999})'?(?: for reading)?: ([^\n]{1,99})(?:\n|\Z)"
 )
-_OF_PERL = re.compile(r"[efgklmoptuwzsDUW](?: |$)")
 _OF_THE_KERNEL = re.compile(r"/sys/(?!fs/)\S{0,4096}|/proc/(?:self|\d{1,10})/(?:ns|fd)/", re.ASCII)
 """Directories that perl reads: others can be on a file system that is dead."""
 
@@ -71,12 +70,12 @@ def remote_script(key: str, silence_s: int = LOOP_SILENCE_S) -> str:
     """The loop as it is sent: without comments, with the word that orders to the program that reads begin with, and
     with the time without orders after which it ends."""
     awk, perl = reading_programs(silence_s)
-    script = bare(_HERE / "loop.sh").replace("@AWK@", awk).replace("@PERL@", perl)
-    script = script.replace("@CLOCKS@", bare(_HERE / "clocks.awk")).replace("@TIME_WAIT@", TIME_WAIT)
-    script = script.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
-    script = script.replace("@DEVICES@", str(MOST_DEVICES))
-    script = script.replace("@PROFILE@", shlex.quote(profiler())).replace("@PROFILE_S@", str(LIMIT_S))
-    return script.replace("@KEY@", key)
+    orders = bare(_HERE / "orders.sh").replace("@CLOCKS@", bare(_HERE / "clocks.awk"))
+    orders = orders.replace("@PROFILE@", shlex.quote(profiler())).replace("@PROFILE_S@", str(LIMIT_S))
+    orders = orders.replace("@DEVICES@", str(MOST_DEVICES)).replace("@TIME_WAIT@", TIME_WAIT)
+    orders = orders.replace("@LIMIT@", str(LIMIT_BYTES))
+    script = bare(_HERE / "loop.sh").replace("@ORDERS@", shlex.quote(orders)).replace("@SILENCE@", str(silence_s))
+    return script.replace("@AWK@", awk).replace("@PERL@", perl).replace("@KEY@", key)
 
 
 def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
@@ -170,7 +169,7 @@ class _Sorted:
 
 
 def _brief(thread: str) -> str:
-    """A process's first thread by its pid alone: the shell there reads orders byte by byte."""
+    """A process's first thread by its pid alone."""
     pid, _, task = thread.partition("/task/")
     return pid if pid == task else thread
 
@@ -230,7 +229,7 @@ class Orders:
         if sockets and queues:
             lines += [f"m {mark}q", f"q {ports}"] if queues == "ss" else [f"p {ports} {mark}q"]
         lines.append(f"m {mark}.")
-        return _lines(lines) if queues == "perl" else "".join(f"{line}\n" for line in lines)
+        return "".join(f"{line}\n" for line in lines)
 
     def _open_sockets(self, mark: str, queues: str, ports: str) -> Iterable[str]:
         for wanted, table in self._sorted.opened.items():
@@ -277,16 +276,6 @@ class Orders:
             self._files = steady
             yield f"f {UPTIME} {' '.join(self._files)}"
         self._before = files
-
-
-def _lines(orders: Iterable[str]) -> str:
-    """The orders, those that perl takes together on one line with tabs between them: the shell reads a line byte by
-    byte, and each line wakes perl."""
-    text, of_perl = "", False
-    for order in "\n".join(orders).split("\n"):
-        before, of_perl = of_perl, _OF_PERL.match(order) is not None
-        text += ("\t" if before and of_perl else "\n" if text else "") + order
-    return f"{text}\n"
 
 
 def second_look(paths: Iterable[str], mark: str) -> str:
@@ -344,13 +333,25 @@ def parse_frame(frame: str, mark: str, request: Request, kept: Kept) -> tuple[Re
         for path in (wanted.path for wanted in request.files)
     }
     processes = {pid: kept.stats[pid] for pid in read & kept.stats.keys()}
-    told = {line: text for line, _, text in (part.partition("\n") for part in parts)}
+    told = told_of(parts)
     waits = {pid: told[line] for pid in request.waits if (line := f"f {pid}/schedstat") in told}
     wchan = {line[2:-6]: text for line, text in told.items() if _WCHAN.fullmatch(line)}
     unexplained = [path for path in lost if path in files and path not in kept.instead]
     existing = kept.pids if request.processes else frozenset[int]()
     at = decimal(dated[1], UPTIME)
     return Reading(at, files, processes=processes, pids=existing, waits=waits, wchan=wchan), unexplained
+
+
+def told_of(parts: Iterable[str]) -> dict[str, str]:
+    """Texts by the line before each. Perl tells together what it read of processes with one thread, a line for each,
+    and where threads wait, on a line for each thread (:func:`_brief`) with tabs between the moments."""
+    told = {line: text for line, _, text in (part.partition("\n") for part in parts)}
+    for line in told.pop("t", "").splitlines(keepends=True):
+        told[f"f {line.partition(' ')[0]}/schedstat"] = line
+    for line in told.pop("w", "").splitlines():
+        thread, _, moments = line.partition("\t")
+        told[f"f {thread if '/' in thread else f'{thread}/task/{thread}'}/wchan"] = moments.replace("\t", "\n")
+    return told
 
 
 def parse_looked(printed: str) -> dict[str, str | Missing]:

@@ -41,7 +41,7 @@ my %orders = (
             $too_many;
         };
         $list->(1) if $list->(0);
-        print "\n#$mark\n$rows";
+        put("\n#$mark\n$rows");
     },
     e => sub {
         my ($family, $limit, $ports, $mark) = split / /, $_[0], 4;
@@ -61,7 +61,7 @@ my %orders = (
         my $wrong = ask(tcp($family, 1024), sub { $tell->($_[0]) && --$left });
         at_ports($family, 2, $ports, $tell) unless $listening;
         $wrong .= ask(tcp($family, 4095 & ~64 & ~1024), $tell) unless $listening || $wrong;
-        print "\n#$mark\n", substr($rows . $wrong, 0, $limit);
+        put("\n#$mark\n", substr($rows . $wrong, 0, $limit));
     },
     u => sub {
         my ($limit, $mark) = split / /, $_[0], 2;
@@ -72,7 +72,7 @@ my %orders = (
             my $path = $name->{$peer->{$_}};
             $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name->{$_};
         }
-        print "\n#$mark\n", substr($rows, 0, $limit);
+        put("\n#$mark\n", substr($rows, 0, $limit));
     },
     k => sub {
         unless ($readings) {
@@ -86,11 +86,25 @@ my %orders = (
             clocks();
             wake();
         }
-        print "\n#$_[0]\nreadings $readings\n", keys %accepted, "queues $queue_readings\n";
-        print "= $_ $queued{$_}\n" for keys %queued;
-        print m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 3]\n" for keys %sums;
+        put("\n#$_[0]\nreadings $readings\n", keys %accepted, "queues $queue_readings\n");
+        put("= $_ $queued{$_}\n") for keys %queued;
+        put(m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 3]\n") for keys %sums;
     },
 );
+# Adds to what is sent together when it is complete, because each part wakes sshd here, and the client and the program that
+# reads it there.
+my $out = "";
+sub put {
+    $out .= join "", @_;
+    send_out() if length $out > @LIMIT@;
+}
+sub send_out {
+    while (length $out) {
+        my $sent = syswrite STDOUT, $out;
+        exit 1 unless $sent || $! == 4; # interrupted by the timer
+        substr($out, 0, $sent, "") if $sent;
+    }
+}
 # The question for the TCP sockets of a family in some of the states.
 sub tcp { pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, shift, 6, shift) }
 # Gives a function some sockets in some states at each of these ports: the condition is that of sock_diag.py.
@@ -122,8 +136,9 @@ sub ask {
         while (length $answer >= 16) {
             my ($length, $kind) = unpack("LS", $answer);
             return "refused\n" if $kind == 2 && !(unpack("x16C", $question) == 10 && unpack("x16l", $answer) == -2);
-            return "" if $kind < 4 || $length < 32 || !$take->(substr($answer, 0, $length));
-            substr($answer, 0, ($length + 3) & ~3, "");
+            return "" if $kind < 4 || $length < 32;
+            my $message = substr($answer, 0, ($length + 3) & ~3, "");
+            return "" unless $take->($message);
         }
     }
     "";

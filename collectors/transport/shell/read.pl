@@ -1,22 +1,24 @@
 # Where there is a perl, it does what read.awk does elsewhere, and costs less: files that every sample reads stay open, and
 # of a process that has not run since only one small file is read. It also reads links, for which a shell has to start
-# processes. A line that begins with the secret word holds orders, with tabs between them; all others are passed on. All
-# is sent at the last mark of a frame. The orders for sockets are in queues.pl, which stands before this text. This text
-# must hold no apostrophe.
-chomp(my $key = <STDIN>);
+# processes. Each line is an order. All is sent at the last mark of a frame. The orders for sockets are in queues.pl, which
+# stands before this text; those that are unknown here are for the shell beside (`orders.sh`), whose text is the argument.
+# This text must hold no apostrophe.
 # What every sample reads; of which files only some lines are wanted; processes that are read in turns; those of which is
 # wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
 # threads wait.
 my (@files, %lines, %asleep, %waits, %before, %waiting);
-# The processes; what stat and schedstat of each said; files that stay open; the part of a frame that is being made.
-my ($all, $told_all, %said, %open, $mark, $part) = ("", "");
-my ($turn, $listed, $listing, $ended, @now) = (0, "");
+# The processes; of each, what stat and schedstat said, the open schedstat, and how long it had run when stat was read;
+# files that stay open; the part of a frame that is being made, and the lines in it for single threads.
+my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
+my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
+# The process that reads proportional memory, and the empty answer where that was killed.
+my ($beside, $beside_mark);
 %orders = (
     %orders,
     # a mark: a line of its own, with a word that cannot be in any file
-    m => sub { print "\n#$_[0]\n"; if ($_[0] =~ /[.]$/) { $| = 1; $| = 0 } },
+    m => sub { put("\n#$_[0]\n"); send_out() if $_[0] =~ /[.]$/ },
     # a mark, and what head would print of the uptime alone
-    U => sub { print "\n#$_[0]\n==> /proc/uptime <==\n", text_of("/proc/uptime"), "\n" },
+    U => sub { put("\n#$_[0]\n==> /proc/uptime <==\n", text_of("/proc/uptime"), "\n") },
     # forget what was told before: it was not heard
     n => sub { %before = %said = (); $told_all = "" },
     f => sub { @files = split / /, $_[0]; delete @open{grep m{^/}, keys %open} },
@@ -33,45 +35,87 @@ my ($turn, $listed, $listing, $ended, @now) = (0, "");
     # the threads to look at until the next sample; first tells what was seen of the earlier ones
     W => sub {
         look() unless %waiting;
-        print map "\n#${mark}f $_/wchan\n$waiting{$_}", keys %waiting;
-        (%waiting, @threads) = ();
-        @threads = map { m{/} ? $_ : "$_/task/$_" } split / /, $_[0];
+        put("\n#${mark}w\n", map "$_$waiting{$_}\n", keys %waiting) if %waiting;
+        %waiting = ();
+        @threads = split / /, $_[0];
         $moments = @threads ? int(@LOOKS@ / @threads) || 1 : 0;
         $moments = @MOMENTS@ if $moments > @MOMENTS@;
         wake() if $readings;
     },
+    # the first bytes of files, here only of those of the kernel that never make anyone wait
+    h => sub {
+        my ($limit, @names) = split / /, $_[0];
+        return pass_on("h $_[0]") if grep !m{^/dev/null$|^/proc/(?:(?:net|self)/)?\w+$|^/proc/\d+/status$}, @names;
+        put((map head_of($_, $limit), @names), "\n");
+    },
+    # a mark, and processes whose proportional memory is wanted. One deep in swap can hold that up: it is read beside
+    # everything else, and comes on the other stream.
+    b => sub {
+        my ($name, @pids) = split / /, $_[0];
+        send_out();
+        $beside = fork;
+        $beside_mark = "\n#$name\n\n#$name.\n";
+        return syswrite STDERR, $beside_mark unless defined $beside;
+        return if $beside;
+        $SIG{ALRM} = "DEFAULT";
+        alarm 4;
+        my $told = join "", map head_of($_, 4096), "/dev/null", map "$_/smaps_rollup", @pids;
+        syswrite STDERR, "\n#$name\n$told\n#$name.\n";
+        exit;
+    },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
-    D => sub { print links($_[0]), "\n" },
+    D => sub { put(links($_[0]), "\n") },
     l => sub { held({}, split / /, $_[0]) },
     o => sub { held({ map { ("socket:[$_]", 1) } split / /, $_[0] }, processes()) },
 );
 sub sample {
     my @more;
     ($mark, @more) = split / /, $_[0];
-    ($part, my $same, my $threads) = ("\n#$mark\n", "", 0);
+    ($part, $ran, my $same, my $threads) = ("\n#$mark\n", "", "", 0);
     ++$turn;
-    add($_, text_of($_, 1)) for @files;
+    if ($beside && waitpid $beside, 1) {
+        syswrite STDERR, $beside_mark if $?;
+        $beside = 0;
+    }
+    $counters = "";
+    for (@files) {
+        my $text = text_of($_, 1);
+        $counters = $text if $_ eq "/proc/stat";
+        add($_, $text);
+    }
     for (@more) { add($_, text_of($_, /^\d/)); delete $before{$_} }
+    $counters = text_of("stat", 1) if $counters eq "";
     list_processes();
     $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
+    # of a process that may wait for a disk, the state is read in every sample
+    my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
         my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
-        # a wait for a processor that has just begun: these are told some samples later.
+        # a wait for a processor that has just begun: these are told some samples later. So are ticks and state of one
+        # that has run for less than half a tick of 10 ms since.
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;
-            if (!$in_turn && defined $waited && $waited eq $said->[1]) { $same .= " $_"; next }
+            if (!$in_turn && defined $waited) {
+                if ($waited eq $said->[1]) { $same .= " $_"; next }
+                if ($calm && $waited - $said->[3] < 5e6 && $waited >= $said->[3]) {
+                    $ran .= "$_ " . ($said->[1] = $waited);
+                    $same .= " $_";
+                    next;
+                }
+            }
         }
         next if $asleep{$_} && !$in_turn;
         $same .= " $_" unless process($_, $waited, \$threads);
     }
-    print $part, "\n#$mark=\n$same\n";
+    $part .= "\n#${mark}t\n$ran" if $ran ne "";
+    put($part, "\n#$mark=\n$same\n");
 }
 # All processes: another list only where one has begun, by what the kernel counts, or ended, by the links of /proc, and
 # now and then in any case.
 sub list_processes {
-    my ($started) = text_of("stat", 1) =~ /^processes (.*)/m;
+    my ($started) = $counters =~ /^processes (.*)/m;
     $started .= " " . (stat ".")[3] if $started;
     return if @now && !$ended && $started && $started eq $listed && $turn % 8;
     ($listed, $ended) = ($started || "", 0);
@@ -82,12 +126,13 @@ sub list_processes {
 sub look {
     --$moments;
     for my $thread (@threads) {
-        my $line = text_of("$thread/wchan", 1);
+        my $directory = $thread =~ m{/} ? $thread : "$thread/task/$thread";
+        my $line = text_of("$directory/wchan", 1);
         next if $line eq "";
-        if ($line =~ /^(?:@EPOLL@)/) { $line .= " " . text_of("$thread/syscall") }
-        elsif ($line eq "0" ? !$> : $line !~ /^(?:@AT_EASE@)/) { $line .= " $1" if text_of("$thread/stat") =~ /.*\) (\w)/s }
+        if ($line =~ /^(?:@EPOLL@)/) { $line .= " " . text_of("$directory/syscall") }
+        elsif ($line eq "0" ? !$> : $line !~ /^(?:@AT_EASE@)/) { $line .= " $1" if text_of("$directory/stat") =~ /.*\) (\w)/s }
         chomp $line;
-        $waiting{$thread} .= "$line\n";
+        $waiting{$thread} .= "\t$line";
     }
 }
 sub processes {
@@ -104,8 +149,8 @@ sub forget {
 # The text of a file of the kernel. One that stays open is read again from its beginning; the file of a process comes as
 # one piece.
 sub text_of {
-    my ($name, $stays, $text) = (@_, "");
-    my $file = $open{$name};
+    my ($name, $stays) = @_;
+    my ($file, $text) = ($open{$name}, "");
     return $text if $file && sysseek($file, 0, 0) && whole($file, $name, \$text);
     delete $open{$name};
     open($file, "<", $name) || return "";
@@ -113,11 +158,21 @@ sub text_of {
     $open{$name} = $file if $stays && keys %open < 500 && $name =~ m{^(?:\d|stat$|/proc/(?!\d+/net/)|/sys/)};
     $text;
 }
+# The first bytes of a file, or why it cannot be read, as head prints that of several.
+sub head_of {
+    my ($name, $limit) = @_;
+    my ($text, $read) = ("", 1);
+    if (open my $file, "<", $name) {
+        $read = sysread $file, $text, $limit - length $text, length $text while $read && length $text < $limit;
+        return "\n==> $name <==\n$text" if defined $read;
+    }
+    "head: $name: $!\n";
+}
 sub whole {
     my ($file, $name, $text) = @_;
-    my $one = $name =~ /^\d/;
+    return sysread $file, $$text, 4096 if $name =~ /^\d/;
     $$text = "";
-    while (sysread $file, $$text, 65536, length $$text) { last if $one || length $$text > @LIMIT@ }
+    while (sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
     if (my $line = $lines{$name}) {
         my $all = $$text;
         $$text = "";
@@ -131,10 +186,10 @@ sub process {
     my ($wanted, $said) = ($waits{$pid}, $said{$pid} ||= [""]);
     if ($wanted && $wanted == 1) {
         $waited = text_of("$pid/schedstat", 1) unless $waited;
-        add("$pid/schedstat", "$pid $waited") if $waited ne "";
-        @$said[1, 2] = ($waited, $waited =~ /[1-9]/ ? $open{"$pid/schedstat"} : undef);
+        $ran .= "$pid $waited" if $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
+        @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
     }
-    my $stat = text_of("$pid/stat", $wanted);
+    my $stat = text_of("$pid/stat", $wanted || keys %open < 250);
     if ($stat eq "") { $ended = 1; return add("$pid/stat", "") }
     return 0 if $stat eq $said->[0];
     $said->[0] = $stat;
@@ -177,25 +232,43 @@ sub links {
     }
     $found;
 }
-# Prints the sockets that processes hold, or only those wanted: a process and a socket a line. Anyone can open millions of
+# Tells the sockets that processes hold, or only those wanted: a process and a socket a line. Anyone can open millions of
 # files: of each process the first 2000 are read, and for a second of a processor.
 sub held {
     my ($wanted, @pids) = @_;
     my $end = spent() + 1;
     for my $pid (@pids) {
         opendir(my $entries, "$pid/fd") || next;
-        my %printed;
+        my %told;
         for (my $links = 0; $links < 2000 && defined(my $name = readdir $entries); ++$links) {
             my $target = readlink "$pid/fd/$name";
             next unless defined $target && (%$wanted ? $wanted->{$target} : $target =~ /^socket:/);
-            print "$pid $target\n" unless $printed{$target}++;
+            put("$pid $target\n") unless $told{$target}++;
         }
         return if spent() > $end;
     }
 }
 sub spent { my ($user, $system) = times; $user + $system }
+# Has the shell do what an order says, and waits until it has printed its answer, where this program prints its own.
+my $shell;
+sub pass_on {
+    send_out();
+    unless ($shell) {
+        socketpair($shell, my $end, 1, 1, 0) || die "no shell beside: $!\n";
+        my $pid = fork;
+        defined $pid || die "no shell beside: $!\n";
+        unless ($pid) {
+            open(STDIN, "<&", $end);
+            exec "sh", "-c", $ARGV[0];
+            exit 1;
+        }
+    }
+    local $SIG{PIPE} = "IGNORE";
+    syswrite $shell, "$_[0]\n";
+    exit 1 unless defined <$shell>;
+}
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
-    if ($line !~ s/^\Q$key\E //) { print $line; next }
     chomp $line;
-    for (split /\t/, $line) { $orders{$1}->($2) if /^(\w) ?(.*)/ && $orders{$1} }
+    next unless $line =~ /^(\w) ?(.*)/;
+    $orders{$1} ? $orders{$1}->($2) : pass_on($line);
 }

@@ -1,12 +1,14 @@
 """The two programs that read a remote host's files and processes, awk and perl: what they print of the same orders."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from collectors.machine import IDLE_EVERY
+from collectors.machine import IDLE_EVERY, Missing
 from collectors.transport.shell import frames
 from tests.servers.program import find_program
 
@@ -30,13 +32,24 @@ class Fake:
         found = find_program("perl" if self.is_perl else "mawk", install="apt-get install perl mawk")
         command = [found, "-e", perl] if self.is_perl else [found, "-W", "interactive", "-v", "lines=1", awk]
         self._program = subprocess.Popen(
-            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            command,
+            cwd=root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
-        self._send("")
+        if not self.is_perl:
+            self._print(WORD)
+
+    def _print(self, line: str) -> None:
+        assert self._program.stdin is not None
+        print(line, file=self._program.stdin, flush=True)
 
     def _send(self, line: str) -> None:
-        assert self._program.stdin is not None
-        print(f"{WORD} {line}" if line else WORD, file=self._program.stdin, flush=True)
+        """awk also passes on what the shell prints, and knows orders by their first word."""
+        self._print(line if self.is_perl else f"{WORD} {line}")
 
     def process(self, pid: int, stat: str, waits: dict[int, str]) -> None:
         directory = self.root / str(pid)
@@ -65,19 +78,32 @@ class Fake:
             line = self._program.stdout.readline()
             assert line, "it has ended"
             text += line
-        parts: dict[str, str] = {}
-        for part in text.split(f"\n#{mark}")[1:-1]:
-            name, _, told = part.partition("\n")
-            parts[name] = told.strip()
+        parts = {name: told.strip() for name, told in frames.told_of(text.split(f"\n#{mark}")[1:-1]).items()}
         parts["="] = " ".join(sorted(parts["="].split(), key=int))
         # perl prints the list of processes when it changes, awk when it receives one
         return {name: told for name, told in parts.items() if name not in ("", "l")}
 
+    def beside(self, end: str) -> str:
+        """What comes on the other stream, up to that."""
+        assert self._program.stderr is not None
+        text = ""
+        while not text.endswith(end):
+            line = self._program.stderr.readline()
+            assert line, "it has ended"
+            text += line
+        return text
+
+    def children(self) -> list[str]:
+        pid = self._program.pid
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+    def gone(self, pid: int) -> bool:
+        return str(pid) not in self.children()
+
     def close(self) -> None:
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        self._program.stdin.close()
-        self._program.stdout.close()
+        for stream in (self._program.stdin, self._program.stdout, self._program.stderr):
+            assert stream is not None
+            stream.close()
         self._program.wait(10)
 
 
@@ -129,6 +155,57 @@ def test_perl_tells_with_the_next_sample_where_threads_wait(fake: Fake) -> None:
         f"f {threads[2]}/wchan": "folio_wait_bit_common D",
     }
     assert not any("wchan" in part for part in fake.sample(also="W"))
+
+
+def test_perl_tells_ticks_later_of_one_that_has_hardly_run_unless_someone_waits_for_a_disk(fake: Fake) -> None:
+    if not fake.is_perl:
+        return  # awk knows how long a process has run by its ticks alone
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    fake.sample()
+    turns = 2 * IDLE_EVERY
+
+    def ran(number: int, each_ns: int, blocked: int) -> list[str]:
+        """Which parts tell of the process in so many samples, in each of which it has run for so long."""
+        (fake.root / "stat").write_text(f"processes 1\nprocs_blocked {blocked}\n")
+        found: list[str] = []
+        for turn in range(turns):
+            run_ns = 1_000_000_000 * number + turn * each_ns
+            fake.process(ACTIVE, stat_of(ACTIVE, 1000 * number + turn), {ACTIVE: f"{run_ns} 5 {turn}\n"})
+            found += [name for name in fake.sample() if name.startswith("f 11/")]
+        return found
+
+    assert ran(1, 100_000, 0).count("f 11/stat") == 3, "at once, as it had run for long, and then in turn"
+    assert ran(2, 6_000_000, 0).count("f 11/stat") == turns
+    told = ran(3, 100_000, 1)
+    assert told.count("f 11/stat") == told.count("f 11/schedstat") == turns
+
+
+def test_perl_tells_proportional_memory_beside_everything_else(fake: Fake) -> None:
+    if not fake.is_perl:
+        return  # the shell starts a program for it
+    (fake.root / str(IDLE) / "smaps_rollup").write_text("Pss: 12 kB\n")
+    (fake.root / str(ACTIVE) / "smaps_rollup").write_text("")
+    fake.order(f"b m5 {IDLE} {ACTIVE} 99")
+    text = fake.beside("\n#m5.\n")
+    assert text.startswith("\n#m5\n")
+    assert frames.parse_pss(text.removeprefix("\n#m5\n").removesuffix("\n#m5.\n")) == {
+        IDLE: "Pss: 12 kB\n",
+        ACTIVE: "",
+        99: Missing("no such file"),
+    }
+
+
+def test_perl_gives_up_memory_that_holds_it_up(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    os.mkfifo(fake.root / str(IDLE) / "smaps_rollup")
+    fake.order(f"b m5 {IDLE}")
+    fake.sample()
+    (reader,) = (int(pid) for pid in fake.children())
+    os.kill(reader, signal.SIGALRM)  # what comes after 4 s
+    while not fake.gone(reader):
+        fake.sample()
+    assert fake.beside("\n#m5.\n") == "\n#m5\n\n#m5.\n"
 
 
 def test_then_only_what_has_changed(fake: Fake) -> None:

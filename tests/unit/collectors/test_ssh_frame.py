@@ -99,6 +99,15 @@ def test_waits_are_asked_for_when_they_change_and_come_whole() -> None:
     assert reading.waits == {20: "20 9 8 1\n21 9 8 1\n"}
 
 
+def test_perl_tells_of_processes_with_one_thread_together() -> None:
+    asked = Request((), processes=True, waits={1: 1, 20: 1})
+    threads = "20\tep_poll 232 0x4\tdo_wait\n20/task/21\t0\n\n999999999999\t0\nx\ty\n"
+    frame = f"\n#m1f /proc/uptime\n1.25 5.0\n\n#m1t\n20 9 8 1\n3 9 8 1\n\n\xff\n#m1=\n\n#m1w\n{threads}"
+    reading, _ = frames.parse_frame(frame, "m1", asked, frames.Kept())
+    assert reading.waits == {20: "20 9 8 1\n"}
+    assert reading.wchan == {"20/task/20": "ep_poll 232 0x4\ndo_wait", "20/task/21": "0"}
+
+
 def test_numbers_that_are_not_pids_are_skipped() -> None:
     frame = f"\n#m1f /proc/uptime\n1.25 5.0\n\n#m1l\n1 -2 x {'9' * 5000} 20\n#m1=\n 20 {'9' * 5000} 3/stat"
     texts, _ = frames.parse_frame(frame, "m1", ASKED, frames.Kept(stats={20: "20 (a) S 1\n"}))
@@ -140,7 +149,7 @@ def test_open_sockets_are_requested_and_returned() -> None:
     orders = frames.Orders().sample(request, frozenset(), "m7", sockets=False, queues="")
     assert f"v {wanted.limit} /proc/net/tcp\n" in orders
     both = frames.Orders().sample(Request(OPEN_TABLES), frozenset(), "m7", sockets=False, queues="perl")
-    assert f"e 2 {wanted.limit} - m7d {wanted.path}\te 10 {wanted.limit} - m7d {OPEN_TABLES[1].path}\t" in both
+    assert f"e 2 {wanted.limit} - m7d {wanted.path}\ne 10 {wanted.limit} - m7d {OPEN_TABLES[1].path}\n" in both
     frame = f"==> /proc/uptime <==\n100.25 50.00\n\n#m7d {wanted.path}\n  sl  local_address\n   0: 0100007F:1F90\n"
     texts, _ = frames.parse_frame(frame, "m7", request, frames.Kept())
     assert texts.files[wanted.path] == "  sl  local_address\n   0: 0100007F:1F90\n"
@@ -213,8 +222,8 @@ def test_listening_sockets_are_asked_for_when_due_and_files_on_demand_always() -
     assert "tcp6" not in frames.Orders().sample(sampled, frozenset(), "m1", sockets=False, queues="")
     assert "\nm m1q\nq -\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="ss")
     tested = replace(sampled, ports=frozenset((80, 443)))
-    assert "\np 80,443 m1q\t" in frames.Orders().sample(tested, frozenset(), "m1", sockets=True, queues="perl")
-    assert "\np - m1q\t" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
+    assert "\np 80,443 m1q\n" in frames.Orders().sample(tested, frozenset(), "m1", sockets=True, queues="perl")
+    assert "\np - m1q\n" in frames.Orders().sample(sampled, frozenset(), "m1", sockets=True, queues="perl")
 
 
 @given(st.text())
