@@ -11,6 +11,9 @@ from loadtop.rates.records import NetworkRates
 
 UTIL_PCT, UTIL_CLEAR_PCT = 85.0, 75.0  # percent, fuller direction: PCP's pernetif/util 85; cleared at 75
 
+AS_FULL_PCT = 2.0
+"""Lines that are so near in utilisation may be two ends of one; our own."""
+
 RETRANSMITS_S = 5.0  # segments per second that were sent again: a vote only; our own
 
 OVERFLOWS_S = 0.0  # connections per second that found the queue full; PCP's tcplistenoverflows: any
@@ -19,10 +22,18 @@ DEFAULT_BACKLOG = 511  # the default of the common web servers
 
 
 def fullest(host: HostView) -> NetworkRates | None:
-    """The interface that is nearest to its line's speed, where one is known."""
+    """The interface that is nearest to its line's speed, where one is known. Of those as full as that, one at which a
+    queueing discipline or a policer sets the rate: it can be changed there."""
     networks = None if host.rates is None else host.rates.networks
-    lines = [line for line in networks or () if line.util is not None]
-    return max(lines, key=lambda line: line.util or 0.0, default=None)
+    by_util = [(line.util, line) for line in networks or () if line.util is not None]
+    most = max((util for util, _ in by_util), default=0.0)
+    as_full = [(_is_set(line), util, line) for util, line in by_util if most - util <= AS_FULL_PCT]
+    over = [each for each in as_full if each[1] > UTIL_PCT]
+    return max(over or as_full, key=lambda each: each[:2], default=(False, 0.0, None))[2]
+
+
+def _is_set(line: NetworkRates) -> bool:
+    return line.possible_mbit != line.link_mbit
 
 
 class _LineAdvice(NamedTuple):
@@ -36,7 +47,7 @@ class _LineAdvice(NamedTuple):
 
     def on(self, line: NetworkRates, carried: float) -> Message:
         template, limited = (self.sends, self.shaped) if line.sends else (self.receives, self.policed)
-        if line.possible_mbit != line.link_mbit:
+        if _is_set(line):
             template = limited
         return Message(template, interface=line.name, carried=carried, speed=f"{line.possible_mbit:g}")
 
@@ -96,7 +107,7 @@ def _assess_line(host: HostView, advice: _LineAdvice) -> Assessment | None:
     name = f"network.{line.name}"
     carried = (line.tx_kb if line.sends else line.rx_kb) * 8 * 1024 / 1e6
     limited = "tc qdisc: rate" if line.sends else "tc filter: police rate"
-    source = "line speed" if line.possible_mbit == line.link_mbit else limited
+    source = limited if _is_set(line) else "line speed"
     votes = [line.util > 95.0, exceeds(again, RETRANSMITS_S)]
     held_back = _held_back(line)
     if held_back:

@@ -242,7 +242,7 @@ CASES = [
     ),
     Case(
         name="60 Mbit/s, 20 kB", expected="network", build=line(60, 20), concurrency=20, proven=partial(fills, 60),
-        evidence="network.", advice="of 60 Mbit/s",
+        evidence="network.", advice="of the 60 Mbit/s allowed",
     ),
     Case(
         name="20 Mbit/s by tbf, 100 kB", expected="network", build=line(20, 100, told=False), concurrency=10,

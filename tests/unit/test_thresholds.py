@@ -1,6 +1,7 @@
 """Every threshold of the machine's verdicts from both sides: ``over`` is whether the limit is reached, ``held`` whether
 what was found before still holds. Everything that a row does not name is calm."""
 
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from loadtop.diagnosis.cpu import CPU, CPU_CORE, STEAL, THROTTLED
 from loadtop.diagnosis.disk import DISK
 from loadtop.diagnosis.memory import MEMORY, SWAP, worker_room
-from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK
+from loadtop.diagnosis.network import LISTEN_QUEUE, NETWORK, fullest
 from loadtop.diagnosis.verdict import Assessment
 from loadtop.model import (
     LOADTOP,
@@ -721,6 +722,23 @@ class TestNetwork:
         assert [row[4] for row in found.evidence if row[3] == "Mbit/s"] == ["tc qdisc: rate"]
         assert "eth0 sends 1.97 of the 2 Mbit/s allowed" in advice(found)
         assert found.confidence == confidence
+
+    @pytest.mark.parametrize(
+        ("far", "near", "named"),
+        [
+            (97.6, 98.6, "there"),
+            (97.6, 97.6, "there"),
+            (95.0, 97.6, "here"),
+            (84.5, 85.5, "here"),
+            (50.0, 51.5, "there"),
+        ],
+    )
+    def test_of_two_ends_of_one_line_that_with_a_rate_is_named(self, far: float, near: float, named: str) -> None:
+        shaped = replace(self.line("there", far, 10_000, 100.0, 7_000.0), shaped_mbit=60.0, queue_backlog=0)
+        for lines in permutations((self.line("here", near, 60, 7_000.0, 100.0), shaped)):
+            line = fullest(host(networks=lines))
+            assert line is not None
+            assert line.name == named
 
     def test_receiving_on_a_shaped_line_has_its_own_speed(self) -> None:
         shaped = replace(self.line("eth0", 98.3, 100, 12_000.0, 24.0), shaped_mbit=2.0, queue_backlog=0)
