@@ -143,11 +143,12 @@ class RequestPath:
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
         inodes = [inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS]
         known, holders = self._holders
-        same = self._settled and known.issuperset(inodes)
+        alive = bool(self._first) and self._running() == self._first  # a socket can be handed over to another process
+        same = self.settled and alive and len(inodes) < MOST_SOCKETS and known.issuperset(inodes)
         if not same:
             wanted = sockets.holders(inodes)
             holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
-            self._holders = frozenset(inodes), holders
+            self._holders = frozenset(inodes if holders else ()), holders
         return _by_process(listening, holders), _by_process(clients, holders), same
 
     async def _asked_now(self) -> Mapping[int, set[Endpoint]]:

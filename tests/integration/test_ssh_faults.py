@@ -94,8 +94,8 @@ async def test_sshd_killed_and_back(sshd: SshdFactory, servers: object) -> None:
 
 
 def reading_with(sshd: SshdFactory, directory: Path, program: str) -> Sshd:
-    """A host whose samples awk reads, if that is the ``program``: a perl there does not work."""
-    if program == "awk":
+    """A host whose samples awk reads, if ``program`` is a part of that: a perl there does not work."""
+    if program in ("awk", "sh", "loop"):
         (directory / "perl").symlink_to("/bin/false")
     return sshd(extra=f'ForceCommand PATH={directory}:$PATH; eval "$SSH_ORIGINAL_COMMAND"')
 

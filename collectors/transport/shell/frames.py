@@ -23,7 +23,7 @@ from collectors.linux.queueing import QDISC_BYTES, QDISCS
 from collectors.linux.sockets import HELD, HOLDERS, LISTENER_BYTES, LISTENERS, LISTENING, OPEN, TABLES, TIME_WAIT
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
-from collectors.parsing import MOST_DEVICES, MOST_LINES, count_or_none, decimal, pids
+from collectors.parsing import MOST_DEVICES, MOST_LINES, complete_lines, count_or_none, decimal, pids
 from collectors.transport.shell.remote_clocks import CLOCK_BYTES
 from loadtop.i18n import Message
 
@@ -41,6 +41,9 @@ SCRIPT_FAILURES = (
 
 _MOST_LOOKS, _MOST_MOMENTS = 60, 4
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
+
+MEMORY_S = 4
+"""The time limit for reading the proportional memory of some processes: one deep in swap can take for ever."""
 
 NO_QUEUES = "accept queues cannot be read there"
 _LISTS = {HOLDERS: "o", HELD: "l", OPEN_FILES: "x"}  # orders
@@ -67,13 +70,13 @@ _UPTIME = re.compile(r"(\d{1,12}\.\d{1,9}) ", re.ASCII)
 
 
 def remote_script(key: str, silence_s: int = LOOP_SILENCE_S) -> str:
-    """The loop as it is sent: without comments, with the word that orders to the program that reads begin with, and
-    with the time without orders after which it ends."""
+    """The loop as it is sent: without comments, with the word that orders to awk begin with, and with the time without
+    orders after which it ends."""
     awk, perl = reading_programs(silence_s)
     orders = bare(_HERE / "orders.sh").replace("@CLOCKS@", bare(_HERE / "clocks.awk"))
     orders = orders.replace("@PROFILE@", shlex.quote(profiler())).replace("@PROFILE_S@", str(LIMIT_S))
     orders = orders.replace("@DEVICES@", str(MOST_DEVICES)).replace("@TIME_WAIT@", TIME_WAIT)
-    orders = orders.replace("@LIMIT@", str(LIMIT_BYTES))
+    orders = orders.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@MEMORY_S@", str(MEMORY_S))
     script = bare(_HERE / "loop.sh").replace("@ORDERS@", shlex.quote(orders)).replace("@SILENCE@", str(silence_s))
     return script.replace("@AWK@", awk).replace("@PERL@", perl).replace("@KEY@", key)
 
@@ -84,6 +87,7 @@ def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
     perl = perl.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
     perl = perl.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
     perl = perl.replace("@LOOKS@", str(_MOST_LOOKS)).replace("@MOMENTS@", str(_MOST_MOMENTS))
+    perl = perl.replace("@MEMORY_S@", str(MEMORY_S))
     perl = perl.replace("@EPOLL@", sleeping.EPOLL.pattern).replace("@AT_EASE@", sleeping.AT_EASE.pattern)
     return awk.replace("@IDLE_EVERY@", str(IDLE_EVERY)), perl.replace("@IDLE_EVERY@", str(IDLE_EVERY))
 
@@ -346,16 +350,17 @@ def told_of(parts: Iterable[str]) -> dict[str, str]:
     """Texts by the line before each. Perl tells together what it read of processes with one thread, a line for each,
     and where threads wait, on a line for each thread (:func:`_brief`) with tabs between the moments."""
     told = {line: text for line, _, text in (part.partition("\n") for part in parts)}
-    for line in told.pop("t", "").splitlines(keepends=True):
-        told[f"f {line.partition(' ')[0]}/schedstat"] = line
-    for line in told.pop("w", "").splitlines():
+    for line in complete_lines(told.pop("t", "")):
+        told[f"f {line.partition(' ')[0]}/schedstat"] = f"{line}\n"
+    for line in complete_lines(told.pop("w", "")):
         thread, _, moments = line.partition("\t")
         told[f"f {thread if '/' in thread else f'{thread}/task/{thread}'}/wchan"] = moments.replace("\t", "\n")
     return told
 
 
 def parse_looked(printed: str) -> dict[str, str | Missing]:
-    """What the order ``h`` brings: with a line end at its end that is the loop's, and 1 for each byte that is 0."""
+    """What the order ``h`` brings: with a line end at its end that is the loop's, and, of awk, 1 for each byte that is
+    0."""
     return parse_files(printed.removesuffix("\n").replace("\1", "\0"))
 
 

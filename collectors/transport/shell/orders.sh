@@ -55,7 +55,7 @@ held='
 # One order; fails if it is for another program.
 answer() {
     case $order in
-    # who we are: this shell, bytes of a page, who can tell of accept queues
+    # who we are: our first process, bytes of a page, who can tell of accept queues
     i) printf "%s %s %s\n" "$me" "$(getconf PAGESIZE 2>&1 || :)" "$perl $(command -v ss || :)" ;;
     # the first bytes of the files of the kernel, and of others; the links of a directory; listening sockets, those at
     # some ports in any case
@@ -96,7 +96,7 @@ answer() {
     # addresses of names; a resolver that does not answer holds up this once, by a second
     r) for name in $rest; do echo "name $name"; within 1 getent ahosts "$name" 2>&1; case $? in 124|137) break ;; esac; done ;;
     # what a process deep in swap can hold up: beside everything else, on the other stream
-    b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; within 4 head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
+    b) (set -- $rest; mark=$1; shift; for pid; do set -- "$@" "$pid/smaps_rollup"; shift; done; printf "\n#%s\n" "$mark"; within @MEMORY_S@ head -c 4096 /dev/null "$@" 2>&1; printf "\n#%s.\n" "$mark") >&2 & ;;
     # where the CPU time goes, which takes some seconds: beside everything else too
     a) (mark=${rest%% *}; printf "\n#%s\n" "$mark"; within @PROFILE_S@ sh -c "$profile" sh "$me" ${rest#* } 2>/dev/null; printf "\n#%s.\n" "$mark") >&2 & ;;
     *) return 1 ;;

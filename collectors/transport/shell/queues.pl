@@ -78,6 +78,7 @@ my %orders = (
         unless ($readings) {
             $precise = eval { require Time::HiRes; 1 };
             $SIG{ALRM} = sub {
+                local $!;
                 exit if time - $heard > @SILENCE@;
                 look() if $moments > 0;
                 clocks() if now() >= $clocks_due;
@@ -101,8 +102,9 @@ sub put {
 sub send_out {
     while (length $out) {
         my $sent = syswrite STDOUT, $out;
-        exit 1 unless $sent || $! == 4; # interrupted by the timer
-        substr($out, 0, $sent, "") if $sent;
+        if ($sent) { substr($out, 0, $sent, "") }
+        elsif ($! == 11) { select undef, undef, undef, 0.01 } # a terminal that does not wait
+        elsif ($! != 4) { exit 1 } # 4: interrupted by the timer
     }
 }
 # The question for the TCP sockets of a family in some of the states.

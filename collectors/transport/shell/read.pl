@@ -1,18 +1,18 @@
 # Where there is a perl, it does what read.awk does elsewhere, and costs less: files that every sample reads stay open, and
 # of a process that has not run since only one small file is read. It also reads links, for which a shell has to start
-# processes. Each line is an order. All is sent at the last mark of a frame. The orders for sockets are in queues.pl, which
+# processes. Each line is an order. What it prints is sent at the last mark of a frame. The orders for sockets are in queues.pl, which
 # stands before this text; those that are unknown here are for the shell beside (`orders.sh`), whose text is the argument.
 # This text must hold no apostrophe.
 # What every sample reads; of which files only some lines are wanted; processes that are read in turns; those of which is
 # wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
 # threads wait.
 my (@files, %lines, %asleep, %waits, %before, %waiting);
-# The processes; of each, what stat and schedstat said, the open schedstat, and how long it had run when stat was read;
-# files that stay open; the part of a frame that is being made, and the lines in it for single threads.
+# The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, and
+# whether it was asleep then and had started no others; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
-# The process that reads proportional memory, and the empty answer where that was killed.
-my ($beside, $beside_mark);
+# The process that reads proportional memory, and the end of its answer, which is missing where it was killed.
+my ($beside, $beside_end);
 %orders = (
     %orders,
     # a mark: a line of its own, with a word that cannot be in any file
@@ -52,15 +52,17 @@ my ($beside, $beside_mark);
     # everything else, and comes on the other stream.
     b => sub {
         my ($name, @pids) = split / /, $_[0];
+        waitpid $beside, 0 if $beside;
         send_out();
+        syswrite STDERR, "\n#$name\n";
+        $beside_end = "\n#$name.\n";
         $beside = fork;
-        $beside_mark = "\n#$name\n\n#$name.\n";
-        return syswrite STDERR, $beside_mark unless defined $beside;
+        return syswrite STDERR, $beside_end unless defined $beside;
         return if $beside;
         $SIG{ALRM} = "DEFAULT";
-        alarm 4;
-        my $told = join "", map head_of($_, 4096), "/dev/null", map "$_/smaps_rollup", @pids;
-        syswrite STDERR, "\n#$name\n$told\n#$name.\n";
+        alarm @MEMORY_S@;
+        syswrite STDERR, head_of($_, 4096) for "/dev/null", map "$_/smaps_rollup", @pids;
+        syswrite STDERR, $beside_end;
         exit;
     },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
@@ -74,7 +76,7 @@ sub sample {
     ($part, $ran, my $same, my $threads) = ("\n#$mark\n", "", "", 0);
     ++$turn;
     if ($beside && waitpid $beside, 1) {
-        syswrite STDERR, $beside_mark if $?;
+        syswrite STDERR, $beside_end if $?;
         $beside = 0;
     }
     $counters = "";
@@ -87,19 +89,19 @@ sub sample {
     $counters = text_of("stat", 1) if $counters eq "";
     list_processes();
     $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
-    # of a process that may wait for a disk, the state is read in every sample
+    # While anyone waits for a disk, who else does is seen at once.
     my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
         my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
-        # a wait for a processor that has just begun: these are told some samples later. So are ticks and state of one
-        # that has run for less than half a tick of 10 ms since.
+        # a wait for a processor that has just begun: these are told some samples later. So are the ticks, the state and
+        # new threads of one that was asleep, starts no other processes, and has run for less than half a tick of 10 ms.
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;
             if (!$in_turn && defined $waited) {
                 if ($waited eq $said->[1]) { $same .= " $_"; next }
-                if ($calm && $waited - $said->[3] < 5e6 && $waited >= $said->[3]) {
+                if ($calm && $said->[4] && $waited - $said->[3] < 5e6 && $waited >= $said->[3]) {
                     $ran .= "$_ " . ($said->[1] = $waited);
                     $same .= " $_";
                     next;
@@ -194,8 +196,9 @@ sub process {
     return 0 if $stat eq $said->[0];
     $said->[0] = $stat;
     # 0 for what nobody needs: most of it changes all the time, and would have to be sent
-    if ($stat =~ /^(.*\) \S+ \S+)(?: \S+){9}((?: \S+){4}) \S+ \S+( \S+) \S+( \S+) \S+( \S+) /s) {
-        $stat = "$1 0 0 0 0 0 0 0 0 0$2 0 0$3 0$4 0$5 0\n";
+    if ($stat =~ /^(.*\) (\S+) \S+)(?: \S+){9}((?: \S+){2}((?: \S+){2})) \S+ \S+( \S+) \S+( \S+) \S+( \S+) /s) {
+        $said->[4] = $2 eq "S" && $4 eq " 0 0";
+        $stat = "$1 0 0 0 0 0 0 0 0 0$3 0 0$5 0$6 0$7 0\n";
     }
     my $new = add("$pid/stat", $stat);
     add("$pid/schedstat", waited($pid, $threads)) if $wanted && $wanted == 2;
@@ -249,23 +252,30 @@ sub held {
     }
 }
 sub spent { my ($user, $system) = times; $user + $system }
-# Has the shell do what an order says, and waits until it has printed its answer, where this program prints its own.
+# Has the shell do what an order says, and waits until it has printed its answer, where this program prints its own. One
+# that has ended is started again. It limits each of its commands, so that this one need not end by itself meanwhile.
 my $shell;
 sub pass_on {
     send_out();
-    unless ($shell) {
-        socketpair($shell, my $end, 1, 1, 0) || die "no shell beside: $!\n";
-        my $pid = fork;
-        defined $pid || die "no shell beside: $!\n";
-        unless ($pid) {
-            open(STDIN, "<&", $end);
-            exec "sh", "-c", $ARGV[0];
-            exit 1;
-        }
-    }
     local $SIG{PIPE} = "IGNORE";
-    syswrite $shell, "$_[0]\n";
-    exit 1 unless defined <$shell>;
+    $readings ? $heard = time + 60 : alarm 0;
+    for (1, 2) {
+        $shell ||= start_shell();
+        syswrite $shell, "$_[0]\n";
+        return if defined <$shell>;
+        undef $shell;
+    }
+    die "the shell beside it ended\n";
+}
+sub start_shell {
+    my $stream = eval { require Socket; Socket::SOCK_STREAM() } || 1; # 2 where the processor is a MIPS
+    socketpair(my $here, my $there, 1, $stream, 0) || die "no shell beside: $!\n";
+    my $pid = fork;
+    defined $pid || die "no shell beside: $!\n";
+    return $here if $pid;
+    open(STDIN, "<&", $there);
+    exec "sh", "-c", $ARGV[0];
+    exit 1;
 }
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     chomp $line;

@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -14,11 +15,22 @@ from tests.servers.program import find_program
 
 WORD = "word"
 IDLE, ACTIVE, THREADS, STRANGE = 10, 11, 12, 13
+SHELL = 'while read -r order rest; do [ "$order" != q ] || exit; echo "did $order $rest"; echo >&0; done'
+"""What stands for the shell beside perl: it ends at the order ``q``."""
 
 
 def stat_of(pid: int, ticks: int, *, name: str = "httpd", state: str = "S") -> str:
     fields = [state, "1", *["0"] * 9, str(ticks), "0", "0", "0", "20", "0", "1", "0", "500", "9000", "77"]
     return f"{pid} ({name}) {' '.join(fields)} {' '.join(['5'] * 30)}\n"
+
+
+def _read(stream: IO[str], end: str) -> str:
+    text = ""
+    while not text.endswith(end):
+        line = stream.readline()
+        assert line, "it has ended"
+        text += line
+    return text
 
 
 class Fake:
@@ -30,7 +42,7 @@ class Fake:
         self._turn = 0
         awk, perl = frames.reading_programs()
         found = find_program("perl" if self.is_perl else "mawk", install="apt-get install perl mawk")
-        command = [found, "-e", perl] if self.is_perl else [found, "-W", "interactive", "-v", "lines=1", awk]
+        command = [found, "-e", perl, SHELL] if self.is_perl else [found, "-W", "interactive", "-v", "lines=1", awk]
         self._program = subprocess.Popen(
             command,
             cwd=root,
@@ -72,26 +84,21 @@ class Fake:
             pids = sorted(path.name for path in self.root.iterdir() if path.name.isdecimal())
             self._send(f"l {' '.join(pids)}")
         self.order(" ".join(("s", mark, *more)), *([also] if also else []), f"m {mark}.")
-        assert self._program.stdout is not None
-        text = ""
-        while f"\n#{mark}.\n" not in text:
-            line = self._program.stdout.readline()
-            assert line, "it has ended"
-            text += line
+        text = self.printed(f"\n#{mark}.\n")
         parts = {name: told.strip() for name, told in frames.told_of(text.split(f"\n#{mark}")[1:-1]).items()}
         parts["="] = " ".join(sorted(parts["="].split(), key=int))
         # perl prints the list of processes when it changes, awk when it receives one
         return {name: told for name, told in parts.items() if name not in ("", "l")}
 
+    def printed(self, end: str) -> str:
+        """What comes, up to that."""
+        assert self._program.stdout is not None
+        return _read(self._program.stdout, end)
+
     def beside(self, end: str) -> str:
         """What comes on the other stream, up to that."""
         assert self._program.stderr is not None
-        text = ""
-        while not text.endswith(end):
-            line = self._program.stderr.readline()
-            assert line, "it has ended"
-            text += line
-        return text
+        return _read(self._program.stderr, end)
 
     def children(self) -> list[str]:
         pid = self._program.pid
@@ -203,9 +210,60 @@ def test_perl_gives_up_memory_that_holds_it_up(fake: Fake) -> None:
     fake.sample()
     (reader,) = (int(pid) for pid in fake.children())
     os.kill(reader, signal.SIGALRM)  # what comes after 4 s
-    while not fake.gone(reader):
+    for _ in range(10_000):
         fake.sample()
-    assert fake.beside("\n#m5.\n") == "\n#m5\n\n#m5.\n"
+        if fake.gone(reader):
+            break
+    text = fake.beside("\n#m5.\n").removeprefix("\n#m5\n").removesuffix("\n#m5.\n")
+    assert frames.parse_pss(text) == {}
+
+
+@pytest.mark.parametrize(("change", "told"), [("state", 10), ("child", 10), ("", 3)])
+def test_perl_tells_at_once_of_one_that_was_not_asleep_or_starts_others(fake: Fake, change: str, told: int) -> None:
+    if not fake.is_perl:
+        return
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    found: list[str] = []
+    for turn in range(2 * IDLE_EVERY):
+        stat = stat_of(ACTIVE, turn, state="D" if change == "state" else "S")
+        stat = stat.replace(f" {turn} 0 0 0 20 ", f" {turn} 0 7 0 20 ") if change == "child" else stat
+        fake.process(ACTIVE, stat, {ACTIVE: f"{1_000_000_000 + turn} 5 {turn}\n"})
+        found += [name for name in fake.sample() if name == "f 11/stat"]
+    assert len(found) == told
+
+
+def test_perl_passes_rare_orders_to_a_shell_and_starts_another_where_that_ends(fake: Fake) -> None:
+    if not fake.is_perl:
+        return  # there the shell itself takes the orders
+    fake.order("m m5", "j 80", "U x", "y 1 2", "m m5.")
+    uptime = Path("/proc/uptime").read_text().split()[0]
+    text = fake.printed("\n#m5.\n")
+    assert text.startswith("\n#m5\ndid j 80\n\n#x\n==> /proc/uptime <==\n")
+    assert text.endswith("\ndid y 1 2\n\n#m5.\n")
+    assert float(text.split("<==\n")[1].split()[0]) <= float(uptime) + 1.0
+    (shell,) = fake.children()
+    os.kill(int(shell), signal.SIGKILL)
+    fake.order("m m6", "j 81", "m m6.")
+    assert fake.printed("\n#m6.\n") == "\n#m6\ndid j 81\n\n#m6.\n"
+    fake.order("q")
+    assert fake.beside("ended\n").endswith("the shell beside it ended\n")
+
+
+def test_perl_prints_files_of_the_kernel_as_head_does(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    names = ("/dev/null", "/proc/net/none", "/proc/sys", "/proc/version", "/proc/filesystems")
+    fake.order("m m5", f"h 100 {' '.join(names)}", "m m5.")
+    text = fake.printed("\n#m5.\n")
+    assert frames.parse_looked(text.removeprefix("\n#m5\n").removesuffix("\n#m5.\n")) == {
+        "/dev/null": "",
+        "/proc/net/none": Missing("no such file"),
+        "/proc/sys": Missing("is a directory"),
+        "/proc/version": Path("/proc/version").read_text()[:100],
+        "/proc/filesystems": Path("/proc/filesystems").read_text()[:100],
+    }
+    fake.order("m m6", f"h 100 /dev/null /proc/{os.getpid()}/cmdline", "m m6.")
+    assert "did h 100 /dev/null" in fake.printed("\n#m6.\n")
 
 
 def test_then_only_what_has_changed(fake: Fake) -> None:

@@ -239,6 +239,52 @@ def test_who_holds_sockets_is_looked_up_again_only_where_one_is_new(
     assert asyncio.run(look()) == [1, 2, first, first, first, first, first + 1, first + 2, first + 2]
 
 
+def test_a_service_that_hands_its_socket_over_is_found_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SOON_S", "AGAIN_S", "MOST_S"):
+        monkeypatch.setattr(request_path, name, 0.0)
+    machine.asked()
+
+    async def look() -> list[frozenset[int]]:
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
+        found: list[frozenset[int]] = []
+        for turn in range(8):
+            if turn == 6:
+                machine.members.pop(SERVICE)
+                machine.processes((CHILD, "python3", OTHER))
+                machine.held[CHILD] = machine.held.pop(SERVICE)
+            path.look()
+            await path.finish()
+            found.append(path.services)
+        await path.close()
+        return found
+
+    assert asyncio.run(look())[5:] == [{SERVICE}, {CHILD}, {CHILD}]
+
+
+def test_who_holds_sockets_is_looked_up_again_where_nothing_was_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SOON_S", "AGAIN_S", "MOST_S"):
+        monkeypatch.setattr(request_path, name, 0.0)
+    machine.asked()
+    machine.hidden = {SERVICE, IDLE, PROXY}
+
+    async def look() -> list[bool]:
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
+        found: list[bool] = []
+        for turn in range(2 * request_path.MOST_LOOKS):
+            if turn == request_path.MOST_LOOKS + 2:
+                machine.hidden = set()
+            path.look()
+            await path.finish()
+            found.append(path.known)
+        await path.close()
+        return found
+
+    told = request_path.MOST_LOOKS + 2
+    assert asyncio.run(look()) == [False] * told + [True] * (2 * request_path.MOST_LOOKS - told)
+
+
 def test_a_service_whose_connections_are_too_short_is_found_but_sets_no_server_aside(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
