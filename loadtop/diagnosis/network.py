@@ -22,17 +22,23 @@ DEFAULT_BACKLOG = 511  # the default of the common web servers
 
 
 def fullest(host: HostView) -> NetworkRates | None:
-    """The interface that is nearest to its line's speed, where one is known. Of those as full as that, one at which a
-    queueing discipline or a policer sets the rate: it can be changed there."""
+    """The interface that is nearest to its line's speed, where one is known."""
+    return max(_lines(host), key=lambda line: line.util or 0.0, default=None)
+
+
+def _lines(host: HostView) -> list[NetworkRates]:
     networks = None if host.rates is None else host.rates.networks
-    by_util = [(line.util, line) for line in networks or () if line.util is not None]
-    most = max((util for util, _ in by_util), default=0.0)
-    as_full = [(_is_set(line), util, line) for util, line in by_util if most - util <= AS_FULL_PCT]
-    over = [each for each in as_full if each[1] > UTIL_PCT]
-    return max(over or as_full, key=lambda each: each[:2], default=(False, 0.0, None))[2]
+    return [line for line in networks or () if line.util is not None]
+
+
+def _as_full(line: NetworkRates, fullest: float) -> bool:
+    """Whether it may be the other end of the fullest line, and is judged alike."""
+    util = line.util or 0.0
+    return fullest - util <= AS_FULL_PCT and (util > UTIL_PCT) == (fullest > UTIL_PCT)
 
 
 def _is_set(line: NetworkRates) -> bool:
+    """Whether a queueing discipline or a policer sets its rate."""
     return line.possible_mbit != line.link_mbit
 
 
@@ -99,22 +105,25 @@ def _assess_generator_line(_: Measured, host: HostView) -> Assessment | None:
 
 
 def _assess_line(host: HostView, advice: _LineAdvice) -> Assessment | None:
-    """Its fullest line, where the speed of one is known."""
+    """Its fullest line, where the speed of one is known. Of two ends of one line, that with a rate that was set: it can
+    be changed there."""
     line = fullest(host)
     if line is None or line.util is None or not line.possible_mbit:
         return None
+    util = line.util
+    line = next((each for each in _lines(host) if _is_set(each) and _as_full(each, util)), line)
     again = None if host.rates is None or host.rates.tcp is None else host.rates.tcp.retransmits
     name = f"network.{line.name}"
     carried = (line.tx_kb if line.sends else line.rx_kb) * 8 * 1024 / 1e6
     limited = "tc qdisc: rate" if line.sends else "tc filter: police rate"
     source = limited if _is_set(line) else "line speed"
-    votes = [line.util > 95.0, exceeds(again, RETRANSMITS_S)]
+    votes = [util > 95.0, exceeds(again, RETRANSMITS_S)]
     held_back = _held_back(line)
     if held_back:
         votes.append(any(row.value for row in held_back))
     return Assessment(
-        over=line.util > UTIL_PCT,
-        held=line.util > UTIL_CLEAR_PCT,
+        over=util > UTIL_PCT,
+        held=util > UTIL_CLEAR_PCT,
         evidence=(
             Row(f"{name}.util_pct", line.util, UTIL_PCT, "%", "PCP pernetif/util: over 85 %"),
             Row(f"{name}.{'tx' if line.sends else 'rx'}_mbit_s", carried, line.possible_mbit, "Mbit/s", source),

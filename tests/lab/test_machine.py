@@ -238,7 +238,7 @@ CASES = [
     ),
     Case(
         name="20 Mbit/s, 100 kB", expected="network", build=line(20, 100), concurrency=10, proven=partial(fills, 20),
-        evidence="network.", advice="of 20 Mbit/s",
+        evidence="network.", advice="of the 20 Mbit/s allowed",
     ),
     Case(
         name="60 Mbit/s, 20 kB", expected="network", build=line(60, 20), concurrency=20, proven=partial(fills, 60),

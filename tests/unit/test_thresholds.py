@@ -724,21 +724,26 @@ class TestNetwork:
         assert found.confidence == confidence
 
     @pytest.mark.parametrize(
-        ("far", "near", "named"),
+        ("far", "near", "named", "over", "held"),
         [
-            (97.6, 98.6, "there"),
-            (97.6, 97.6, "there"),
-            (95.0, 97.6, "here"),
-            (84.5, 85.5, "here"),
-            (50.0, 51.5, "there"),
+            (97.6, 98.6, "there", True, True),
+            (95.0, 97.6, "here", True, True),
+            (84.5, 85.5, "here", True, True),
+            (74.5, 75.5, "there", False, True),
+            (73.0, 74.9, "there", False, False),
         ],
     )
-    def test_of_two_ends_of_one_line_that_with_a_rate_is_named(self, far: float, near: float, named: str) -> None:
+    def test_of_two_ends_of_one_line_that_with_a_rate_is_named(
+        self, far: float, near: float, named: str, over: bool, held: bool
+    ) -> None:
         shaped = replace(self.line("there", far, 10_000, 100.0, 7_000.0), shaped_mbit=60.0, queue_backlog=0)
         for lines in permutations((self.line("here", near, 60, 7_000.0, 100.0), shaped)):
-            line = fullest(host(networks=lines))
-            assert line is not None
-            assert line.name == named
+            found = of_host(NETWORK, host(networks=lines))
+            assert states(found) == (over, held)
+            assert value(found, f"network.{named}.util_pct") == (far if named == "there" else near)
+            forecast = fullest(host(networks=lines))
+            assert forecast is not None
+            assert forecast.util == near
 
     def test_receiving_on_a_shaped_line_has_its_own_speed(self) -> None:
         shaped = replace(self.line("eth0", 98.3, 100, 12_000.0, 24.0), shaped_mbit=2.0, queue_backlog=0)
