@@ -73,7 +73,8 @@ class RequestPath:
         self._first: tuple[int, ...] = ()
         self._serving: frozenset[int] = frozenset()
         self._places: frozenset[Endpoint] = frozenset()
-        self._holders: tuple[frozenset[int], Mapping[int, frozenset[int]]] = frozenset(), {}
+        self._asked_for = frozenset[int]()
+        self._holders: Mapping[int, frozenset[int]] = {}
         self._looks = self._unconnected = 0
         self._patience = LEAST_LOOKS
         self._settled = False
@@ -137,18 +138,20 @@ class RequestPath:
     async def _sockets(
         self, tables: Sequence[str], streams: str | Missing
     ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], bool]:
-        """Where each process listens, and where it holds connections; and whether all sockets were there in an earlier
-        look. Then it is known who holds them: to find that out costs more than all the rest."""
+        """Where each process listens, and where it holds connections; and whether that is as the look before found it.
+        Then nobody is asked who holds the sockets, which costs more than all the rest: none is new, and none of those
+        that hold them has ended, as where it hands a socket over."""
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
         inodes = [inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS]
-        known, holders = self._holders
-        alive = bool(self._first) and self._running() == self._first  # a socket can be handed over to another process
-        same = self.settled and alive and len(inodes) < MOST_SOCKETS and known.issuperset(inodes)
+        few = len(inodes) < MOST_SOCKETS
+        alive = all(map(self._machine.lineage, frozenset[int]().union(*self._holders.values())))
+        same = self.settled and few and alive and self._asked_for.issuperset(inodes)
         if not same:
             wanted = sockets.holders(inodes)
-            holders = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
-            self._holders = frozenset(inodes if holders else ()), holders
+            found = sockets.parse_holders((await self._machine.texts((wanted,)))[wanted.path])
+            self._asked_for, self._holders = frozenset(inodes), found
+        holders = self._holders
         return _by_process(listening, holders), _by_process(clients, holders), same
 
     async def _asked_now(self) -> Mapping[int, set[Endpoint]]:

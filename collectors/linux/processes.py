@@ -42,8 +42,8 @@ PSS_AGAIN, PSS_AGAIN_EVERY = 5, 15  # of those that are out of date, so many are
 _TICK_NS = 1_000_000_000 // USER_HZ
 ROUNDED_NS = 2 * _TICK_NS
 """How far CPU time in ticks and that of the threads may come apart: user and system time are each rounded down to whole
-ticks (Linux, fs/proc/array.c, do_task_stat()), and a remote host tells ticks up to half a tick later. Further apart,
-threads have ended, or were not read before."""
+ticks (Linux, fs/proc/array.c, do_task_stat()). Further apart, threads have ended, or were not read before, or a remote
+host has not told the ticks of the last 5 ms yet, which are then counted later."""
 
 MOST_TASKS = 600
 ASKED_THREADS, ASKED_EARLIER = 50, 10

@@ -145,7 +145,7 @@ async def test_one_that_is_killed_there_costs_a_reconnection(sshd: SshdFactory, 
     """Also where it had taken an order that it did not pass on: it is frozen before, until one waits for its answer."""
     server = reading_with(sshd, tmp_path, name)
     async with watched(server) as host:
-        # Of three shells the first one waits, the second is the loop, and the third waits for the perl or awk.
+        # Of awk's three shells the first one waits, the second is the loop, and the third waits for awk.
         wanted = "sh" if name == "loop" else name
         victim = [pid for pid, comm in below(server.pid) if comm == wanted][1 if name == "loop" else 0]
         os.kill(victim, signal.SIGSTOP)

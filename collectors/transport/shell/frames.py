@@ -43,7 +43,7 @@ _MOST_LOOKS, _MOST_MOMENTS = 60, 4
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 
 MEMORY_S = 4
-"""The time limit for reading the proportional memory of some processes: one deep in swap can take for ever."""
+"""The time limit for reading the proportional memory of some processes: one deep in swap can take for ever to read."""
 
 NO_QUEUES = "accept queues cannot be read there"
 _LISTS = {HOLDERS: "o", HELD: "l", OPEN_FILES: "x"}  # orders

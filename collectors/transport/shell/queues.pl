@@ -103,7 +103,7 @@ sub send_out {
     while (length $out) {
         my $sent = syswrite STDOUT, $out;
         if ($sent) { substr($out, 0, $sent, "") }
-        elsif ($! == 11) { select undef, undef, undef, 0.01 } # a terminal that does not wait
+        elsif ($! == 11) { select undef, undef, undef, 0.01 } # what it goes to does not wait
         elsif ($! != 4) { exit 1 } # 4: interrupted by the timer
     }
 }

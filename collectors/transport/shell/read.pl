@@ -7,12 +7,14 @@
 # wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
 # threads wait.
 my (@files, %lines, %asleep, %waits, %before, %waiting);
-# The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, and
-# whether it was asleep then and had started no others; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
+# The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read,
+# whether it was asleep then and had started no others, and whether it has run since; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
 # The process that reads proportional memory, and the end of its answer, which is missing where it was killed.
 my ($beside, $beside_end);
+# The shell beside this program: the socket that leads to it, and its process.
+my ($shell, $shell_pid);
 %orders = (
     %orders,
     # a mark: a line of its own, with a word that cannot be in any file
@@ -27,7 +29,7 @@ my ($beside, $beside_end);
     w => sub { delete @asleep{split / /, $_[0]} },
     t => sub {
         delete @before{map "$_/schedstat", keys %waits};
-        $#{$said{$_}} = 0 for grep $said{$_}, keys %waits;
+        @{$said{$_}}[1 .. 3] = () for grep $said{$_}, keys %waits;
         %waits = map { m{^(\d+)/task/(.*)} ? ($1, $2 eq $1 ? 1 : 2) : () } split / /, $_[0];
         for (keys %waits) { $said{$_}[0] = "" if $waits{$_} == 2 && $said{$_} }
     },
@@ -59,6 +61,7 @@ my ($beside, $beside_end);
         $beside = fork;
         return syswrite STDERR, $beside_end unless defined $beside;
         return if $beside;
+        close $_ for grep $_, *STDOUT, $shell;
         $SIG{ALRM} = "DEFAULT";
         alarm @MEMORY_S@;
         syswrite STDERR, head_of($_, 4096) for "/dev/null", map "$_/smaps_rollup", @pids;
@@ -89,20 +92,21 @@ sub sample {
     $counters = text_of("stat", 1) if $counters eq "";
     list_processes();
     $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
-    # While anyone waits for a disk, who else does is seen at once.
+    # While anyone waits for a disk, the states of all that have run are read.
     my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
         my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
-        # a wait for a processor that has just begun: these are told some samples later. So are the ticks, the state and
-        # new threads of one that was asleep, starts no other processes, and has run for less than half a tick of 10 ms.
+        # a wait for a processor that has just begun: these are told some samples later. So is all that stat has of one
+        # that was asleep, has started no other processes, and has run for less than half a tick of 10 ms.
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;
             if (!$in_turn && defined $waited) {
-                if ($waited eq $said->[1]) { $same .= " $_"; next }
+                if ($waited eq $said->[1] && ($calm || !$said->[5])) { $same .= " $_"; next }
                 if ($calm && $said->[4] && $waited - $said->[3] < 5e6 && $waited >= $said->[3]) {
                     $ran .= "$_ " . ($said->[1] = $waited);
+                    $said->[5] = 1;
                     $same .= " $_";
                     next;
                 }
@@ -191,6 +195,7 @@ sub process {
         $ran .= "$pid $waited" if $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
         @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
     }
+    $said->[5] = 0;
     my $stat = text_of("$pid/stat", $wanted || keys %open < 250);
     if ($stat eq "") { $ended = 1; return add("$pid/stat", "") }
     return 0 if $stat eq $said->[0];
@@ -253,27 +258,23 @@ sub held {
 }
 sub spent { my ($user, $system) = times; $user + $system }
 # Has the shell do what an order says, and waits until it has printed its answer, where this program prints its own. One
-# that has ended is started again. It limits each of its commands, so that this one need not end by itself meanwhile.
-my $shell;
+# that has ended since is started again. Most commands are limited there; here the limit is a minute.
 sub pass_on {
     send_out();
+    undef $shell if $shell && waitpid $shell_pid, 1;
+    start_shell() unless $shell;
     local $SIG{PIPE} = "IGNORE";
-    $readings ? $heard = time + 60 : alarm 0;
-    for (1, 2) {
-        $shell ||= start_shell();
-        syswrite $shell, "$_[0]\n";
-        return if defined <$shell>;
-        undef $shell;
-    }
-    die "the shell beside it ended\n";
+    $readings ? $heard = time + 60 : alarm(60 + @SILENCE@);
+    syswrite $shell, "$_[0]\n";
+    defined <$shell> || die "the shell beside it ended\n";
 }
 sub start_shell {
     my $stream = eval { require Socket; Socket::SOCK_STREAM() } || 1; # 2 where the processor is a MIPS
-    socketpair(my $here, my $there, 1, $stream, 0) || die "no shell beside: $!\n";
-    my $pid = fork;
-    defined $pid || die "no shell beside: $!\n";
-    return $here if $pid;
-    open(STDIN, "<&", $there);
+    socketpair($shell, my $end, 1, $stream, 0) || die "no shell beside it: $!\n";
+    $shell_pid = fork;
+    defined $shell_pid || die "no shell beside it: $!\n";
+    if ($shell_pid) { close $end; return }
+    open(STDIN, "<&", $end);
     exec "sh", "-c", $ARGV[0];
     exit 1;
 }
