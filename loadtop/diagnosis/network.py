@@ -108,10 +108,12 @@ def _assess_line(host: HostView, advice: _LineAdvice) -> Assessment | None:
     """Its fullest line, where the speed of one is known. Of two ends of one line, that with a rate that was set: it can
     be changed there."""
     line = fullest(host)
-    if line is None or line.util is None or not line.possible_mbit:
+    if line is None or line.util is None:
         return None
     util = line.util
     line = next((each for each in _lines(host) if _is_set(each) and _as_full(each, util)), line)
+    if not line.possible_mbit:
+        return None
     again = None if host.rates is None or host.rates.tcp is None else host.rates.tcp.retransmits
     name = f"network.{line.name}"
     carried = (line.tx_kb if line.sends else line.rx_kb) * 8 * 1024 / 1e6
