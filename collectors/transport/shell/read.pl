@@ -1,14 +1,16 @@
 # Where there is a perl, it does what read.awk does elsewhere, and costs less: files that every sample reads stay open, and
 # of a process that has not run since only one small file is read. It also reads links, for which a shell has to start
-# processes. Each line is an order. What it prints is sent at the last mark of a frame. The orders for sockets are in queues.pl, which
-# stands before this text; those that are unknown here are for the shell beside (`orders.sh`), whose text is the argument.
+# processes. Each line is an order. What it prints is sent at the last mark of a frame. The orders for sockets are in
+# queues.pl, which stands before this text; those that are unknown here are for the shell beside (`orders.sh`), whose text
+# is the argument.
 # This text must hold no apostrophe.
 # What every sample reads; of which files only some lines are wanted; processes that are read in turns; those of which is
 # wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
 # threads wait.
 my (@files, %lines, %asleep, %waits, %before, %waiting);
 # The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read,
-# whether it was asleep then and had started no others, and whether it has run since; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
+# whether it was asleep then and had started no others, and whether it has run since; files that stay open; the part of a
+# frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
 # The process that reads proportional memory, and the end of its answer, which is missing where it was killed.
