@@ -138,9 +138,9 @@ class RequestPath:
     async def _sockets(
         self, tables: Sequence[str], streams: str | Missing
     ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], bool]:
-        """Where each process listens, and where it holds connections; and whether that is as the look before found it.
-        Then nobody is asked who holds the sockets, which costs more than all the rest: none is new, and none of those
-        that hold them has ended, as where it hands a socket over."""
+        """Where each process listens, where it holds connections, and whether the holders of the last lookup still
+        stand: no socket is new, and no holder has ended (it may have handed its socket over). Looking them up is the
+        most expensive part of a look."""
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
         inodes = [inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS]

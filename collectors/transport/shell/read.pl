@@ -94,13 +94,13 @@ sub sample {
     $counters = text_of("stat", 1) if $counters eq "";
     list_processes();
     $part .= "\n#${mark}l\n" . ($told_all = $all) if $told_all ne $all;
-    # While anyone waits for a disk, the states of all that have run are read.
+    # While anything waits for a disk, the state of every process that has run is read.
     my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
         my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
-        # a wait for a processor that has just begun: these are told some samples later. So is all that stat has of one
-        # that was asleep, has started no other processes, and has run for less than half a tick of 10 ms.
+        # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
+        # that was asleep, has started no others, and has run for less than 5 ms (half a tick).
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;
@@ -259,8 +259,8 @@ sub held {
     }
 }
 sub spent { my ($user, $system) = times; $user + $system }
-# Has the shell do what an order says, and waits until it has printed its answer, where this program prints its own. One
-# that has ended since is started again. Most commands are limited there; here the limit is a minute.
+# Passes an order to the shell, and waits until its answer is complete. Both print to the same output. A shell that has
+# ended is started again. Most of its commands have a time limit of their own; that of an order is a minute.
 sub pass_on {
     send_out();
     undef $shell if $shell && waitpid $shell_pid, 1;

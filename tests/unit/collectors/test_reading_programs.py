@@ -215,7 +215,7 @@ def test_perl_gives_up_memory_that_holds_it_up(fake: Fake) -> None:
         if fake.gone(reader):
             break
     else:
-        raise AssertionError("nobody waits for it")
+        raise AssertionError("it was not reaped")
     text = fake.beside("\n#m5.\n").removeprefix("\n#m5\n").removesuffix("\n#m5.\n")
     assert frames.parse_pss(text) == {}
 
