@@ -1,6 +1,7 @@
 """Remote hosts that mean harm, and what is left on them when one of our processes is killed, hangs or is stopped."""
 
 import asyncio
+import fcntl
 import os
 import re
 import secrets
@@ -300,7 +301,9 @@ async def test_pipes_and_devices_there_are_not_opened(
 
 @pytest.mark.parametrize("limited", ["timeout", "no timeout"])
 async def test_what_blocks_there_is_ended(marked: Callable[..., Marked], tmp_path: Path, limited: str) -> None:
-    """A regular file on a dead file system, played by a head that does not come back; also where ssh is killed then."""
+    """A regular file on a dead file system, played by a head that does not come back; also where ssh is killed then.
+    Perl reads files without a head."""
+    (tmp_path / "perl").symlink_to("/bin/false")
     (tmp_path / "head").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "head").chmod(0o755)
     if limited == "no timeout":
@@ -328,6 +331,39 @@ async def test_what_blocks_there_is_ended(marked: Callable[..., Marked], tmp_pat
     with pytest.raises(TransportError):
         await reading
     await transport.close()
+
+
+@pytest.fixture
+def slow_file(tmp_path: Path) -> Iterator[Path]:
+    """A regular file whose opening waits, for as long as this test holds a lease on it: fcntl(2), F_SETLEASE."""
+    path = tmp_path / "regular"
+    path.write_text("Listen 80\n")
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # which says that someone wants to open it
+    with path.open() as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        yield path
+    signal.signal(signal.SIGIO, before)
+
+
+async def test_a_file_that_cannot_be_opened_holds_up_perl_for_two_seconds(
+    marked: Callable[..., Marked], slow_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").write_text("Listen 81\n")
+    far = marked()
+    transport = far.transport()
+    await transport.connect()
+    await transport.read(REQUEST)
+    there = far.processes()
+    slow, other = config_file(str(slow_file)), config_file(f"{tmp_path}/other")
+    began = time.monotonic()
+    found = (await transport.read(Request((other, slow)))).files
+    assert found[other.path] == "Listen 81\n"
+    assert isinstance(found[slow.path], Missing)
+    assert 1.0 < time.monotonic() - began < 5.0
+    assert (await transport.read(Request((other,)))).files[other.path] == "Listen 81\n"
+    assert far.processes() == there
+    await transport.close()
+    await asyncio.to_thread(far.gone, 20.0)
 
 
 PRETENDS = {

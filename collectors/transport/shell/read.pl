@@ -13,7 +13,7 @@ my (@files, %lines, %asleep, %waits, %before, %waiting);
 # frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
-# The process that reads proportional memory, and the end of its answer, which is missing where it was killed.
+# The process that reads proportional memory, and the end of its answer.
 my ($beside, $beside_end);
 # The shell beside this program: the socket that leads to it, and its process.
 my ($shell, $shell_pid);
@@ -46,29 +46,28 @@ my ($shell, $shell_pid);
         $moments = @MOMENTS@ if $moments > @MOMENTS@;
         wake() if $readings;
     },
-    # the first bytes of files, here only of those of the kernel that never make anyone wait
+    # the first bytes of files of the kernel, some of which make whoever reads them wait, and of regular files
     h => sub {
         my ($limit, @names) = split / /, $_[0];
-        return pass_on("h $_[0]") if grep !m{^/dev/null$|^/proc/(?:(?:net|self)/)?\w+$|^/proc/\d+/status$}, @names;
-        put((map head_of($_, $limit), @names), "\n");
+        my $waits = grep !m{^/dev/null$|^/proc/(?:(?:net|self)/)?\w+$|^/proc/\d+/status$}, @names;
+        put($waits ? apart(\&head_of, $limit, @names) : map(head_of($_, $limit), @names), "\n");
+    },
+    c => sub {
+        my ($limit, @names) = split / /, $_[0];
+        put("==> /dev/null <==\n", apart(\&head_of_regular, $limit, @names), "\n");
     },
     # a mark, and processes whose proportional memory is wanted. One deep in swap can hold that up: it is read beside
     # everything else, and comes on the other stream.
     b => sub {
         my ($name, @pids) = split / /, $_[0];
-        waitpid $beside, 0 if $beside;
+        end_beside(0);
         send_out();
         syswrite STDERR, "\n#$name\n";
         $beside_end = "\n#$name.\n";
-        $beside = fork;
-        return syswrite STDERR, $beside_end unless defined $beside;
-        return if $beside;
-        close $_ for grep $_, *STDOUT, $shell;
-        $SIG{ALRM} = "DEFAULT";
-        alarm @MEMORY_S@;
-        syswrite STDERR, head_of($_, 4096) for "/dev/null", map "$_/smaps_rollup", @pids;
-        syswrite STDERR, $beside_end;
-        exit;
+        $beside = start(@MEMORY_S@, sub {
+            close STDOUT;
+            syswrite STDERR, head_of($_, 4096) for "/dev/null", map "$_/smaps_rollup", @pids;
+        });
     },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
     D => sub { put(links($_[0]), "\n") },
@@ -80,10 +79,7 @@ sub sample {
     ($mark, @more) = split / /, $_[0];
     ($part, $ran, my $same, my $threads) = ("\n#$mark\n", "", "", 0);
     ++$turn;
-    if ($beside && waitpid $beside, 1) {
-        syswrite STDERR, $beside_end if $?;
-        $beside = 0;
-    }
+    end_beside(1);
     $counters = "";
     for (@files) {
         my $text = text_of($_, 1);
@@ -176,6 +172,13 @@ sub head_of {
     }
     "head: $name: $!\n";
 }
+# The same of a file that anyone may have put there. A pipe or a device is not opened, and what says that it is empty is
+# not read: some of the files of the kernel say so and wait.
+sub head_of_regular {
+    my ($name, $limit) = @_;
+    return -f _ ? "\n==> $name <==\n" : "head: $name: not a regular file\n" if -e $name && !(-f _ && -s _);
+    head_of($name, $limit);
+}
 sub whole {
     my ($file, $name, $text) = @_;
     return sysread $file, $$text, 4096 if $name =~ /^\d/;
@@ -259,6 +262,36 @@ sub held {
     }
 }
 sub spent { my ($user, $system) = times; $user + $system }
+# Starts another process, for so many seconds at most. It is killed when it is done: to end as a perl should, it would
+# free all its memory, which is shared with this one and would be copied for that.
+sub start {
+    my ($limit, $work) = @_;
+    my $pid = fork;
+    return $pid if $pid || !defined $pid;
+    close $shell if $shell;
+    $SIG{ALRM} = "DEFAULT";
+    alarm $limit;
+    $work->();
+    kill "KILL", $$;
+}
+# The first bytes of files, read by another process: a dead file system, or a process deep in swap, can hold that up for
+# ever.
+sub apart {
+    my ($head, $limit, @names) = @_;
+    my ($text, $read) = ("", 1);
+    pipe(my $answer, my $end) || return "";
+    my $pid = start(2, sub { syswrite $end, $head->($_, $limit) for @names });
+    close $end;
+    while (!defined $read && $! == 4 || $read) { $read = sysread $answer, $text, 65536, length $text }
+    waitpid $pid, 0 if $pid;
+    $text;
+}
+# Ends the answer with proportional memory, if that is complete, or waits until it is.
+sub end_beside {
+    return if !defined $beside_end || $beside && !waitpid $beside, shift;
+    syswrite STDERR, $beside_end;
+    undef $beside_end;
+}
 # Passes an order to the shell, and waits until its answer is complete. Both print to the same output. A shell that has
 # ended is started again. Most of its commands have a time limit of their own; that of an order is a minute.
 sub pass_on {

@@ -1,6 +1,7 @@
 """The two programs that read a remote host's files and processes, awk and perl: what they print of the same orders."""
 
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from collectors.machine import IDLE_EVERY, Missing
+from collectors.machine import IDLE_EVERY, NOT_REGULAR, Missing
 from collectors.transport.shell import frames
 from tests.servers.program import find_program
 
@@ -104,8 +105,14 @@ class Fake:
         pid = self._program.pid
         return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
-    def gone(self, pid: int) -> bool:
-        return str(pid) not in self.children()
+    def wait_for_child(self, number: int = 0) -> None:
+        """Wait until the only child has ended, perhaps by a signal. It is not reaped by that."""
+        (child,) = (int(pid) for pid in self.children())
+        descriptor = os.pidfd_open(child)
+        if number:
+            os.kill(child, number)
+        select.select([descriptor], [], [])
+        os.close(descriptor)
 
     def close(self) -> None:
         for stream in (self._program.stdin, self._program.stdout, self._program.stderr):
@@ -192,7 +199,10 @@ def test_perl_tells_proportional_memory_beside_everything_else(fake: Fake) -> No
         return  # the shell starts a program for it
     (fake.root / str(IDLE) / "smaps_rollup").write_text("Pss: 12 kB\n")
     (fake.root / str(ACTIVE) / "smaps_rollup").write_text("")
-    fake.order(f"b m5 {IDLE} {ACTIVE} 99")
+    fake.order(f"b m5 {IDLE} {ACTIVE} 99", "m m6.")
+    fake.printed("\n#m6.\n")
+    fake.wait_for_child()
+    fake.sample()
     text = fake.beside("\n#m5.\n")
     assert text.startswith("\n#m5\n")
     assert frames.parse_pss(text.removeprefix("\n#m5\n").removesuffix("\n#m5.\n")) == {
@@ -208,14 +218,9 @@ def test_perl_gives_up_memory_that_holds_it_up(fake: Fake) -> None:
     os.mkfifo(fake.root / str(IDLE) / "smaps_rollup")
     fake.order(f"b m5 {IDLE}")
     fake.sample()
-    (reader,) = (int(pid) for pid in fake.children())
-    os.kill(reader, signal.SIGALRM)  # what comes after 4 s
-    for _ in range(10_000):
-        fake.sample()
-        if fake.gone(reader):
-            break
-    else:
-        raise AssertionError("it was not reaped")
+    fake.wait_for_child(signal.SIGALRM)  # which comes after 4 s
+    fake.sample()
+    assert fake.children() == []
     text = fake.beside("\n#m5.\n").removeprefix("\n#m5\n").removesuffix("\n#m5.\n")
     assert frames.parse_pss(text) == {}
 
@@ -243,10 +248,7 @@ def test_perl_passes_rare_orders_to_a_shell_and_starts_another_where_that_ends(f
     assert text.startswith("\n#m5\ndid j 80\n\n#x\n==> /proc/uptime <==\n")
     assert text.endswith("\ndid y 1 2\n\n#m5.\n")
     assert float(text.split("<==\n")[1].split()[0]) <= float(uptime)
-    (shell,) = fake.children()
-    os.kill(int(shell), signal.SIGKILL)
-    while Path(f"/proc/{shell}/stat").read_text().split()[2] != "Z":
-        pass
+    fake.wait_for_child(signal.SIGKILL)
     fake.order("m m6", "j 81", "m m6.")
     assert fake.printed("\n#m6.\n") == "\n#m6\ndid j 81\n\n#m6.\n"
     fake.order("q")
@@ -266,8 +268,28 @@ def test_perl_prints_files_of_the_kernel_as_head_does(fake: Fake) -> None:
         "/proc/version": Path("/proc/version").read_text()[:100],
         "/proc/filesystems": Path("/proc/filesystems").read_text()[:100],
     }
-    fake.order("m m6", f"h 100 /dev/null /proc/{os.getpid()}/cmdline", "m m6.")
-    assert "did h 100 /dev/null" in fake.printed("\n#m6.\n")
+    fake.order("m m6", f"h 100 /proc/{os.getpid()}/cmdline /proc/version", "m m6.")
+    found = frames.parse_looked(fake.printed("\n#m6.\n").removesuffix("\n#m6.\n"))
+    assert list(found) == [f"/proc/{os.getpid()}/cmdline", "/proc/version"]
+
+
+@pytest.mark.parametrize("order", ["h", "c"])
+def test_perl_gives_up_files_that_hold_it_up(fake: Fake, order: str) -> None:
+    """Those that are read before are told."""
+    if not fake.is_perl:
+        return  # the shell does that
+    (fake.root / "file").write_text("text\n")
+    os.mkfifo(fake.root / "pipe")
+    file, pipe = (f"{fake.root}/{name}" for name in ("file", "pipe"))
+    names = (pipe, file) if order == "c" else (file, pipe)
+    fake.order("m m5", f"{order} 100 {' '.join(names)}", "m m5.")
+    if order == "h":  # which is for files of the kernel, and opens pipes too
+        with Path(pipe).open("w"):  # waits until it is opened for reading
+            fake.wait_for_child(signal.SIGALRM)  # which comes after 2 s
+    text = fake.printed("\n#m5.\n").removeprefix("\n#m5\n").removesuffix("\n#m5.\n")
+    first = {"/dev/null": "", pipe: NOT_REGULAR} if order == "c" else {}
+    assert frames.parse_looked(text) == first | {file: "text\n"}
+    assert fake.children() == []
 
 
 def test_then_only_what_has_changed(fake: Fake) -> None:
