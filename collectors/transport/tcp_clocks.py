@@ -8,6 +8,8 @@ is open there. A connection whose port is listened on here belongs to the server
 These clocks tick every 1 to 10 ms, and who asks a database several things in a row often receives an answer and sends
 the next question within one tick. Then acknowledgements decide. An answer acknowledges its question; a question that
 is not answered is not acknowledged at all, or without data, when the peer's acknowledgement is not delayed any longer.
+Linux does not delay it on a new connection: then answer, question and acknowledgement share a tick, and the number of
+segments decides (:class:`Lead`).
 
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
 walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in TIME_WAIT.
@@ -20,7 +22,7 @@ import contextlib
 import random
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -38,12 +40,46 @@ GREETED_WITHIN_MS = 10_000
 """Some services speak first (databases, SMTP): who has connected waits for them. One that stays silent for longer has
 nothing to say, and the connection is one for later use; our own, as for unix sockets."""
 
+UNDELAYED_SEGMENTS = 16
+"""Linux acknowledges at most this many segments of a new connection without delay (TCP_MAX_QUICKACKS)."""
+
+LEAST_PENDING, PENDING_PER_ANSWERED = 5, 20
+"""A lead counts as that of a pending request once it was seen this often on one, and this many times as often as on an
+answered one; our own."""
+
 ACKNOWLEDGED_WITHIN_MS = 500
 """How late a peer may acknowledge a question: Linux delays that for 40 to 200 ms (TCP_DELACK_MIN and TCP_DELACK_MAX),
 and the way takes time. Later acknowledgements are those of keep-alive probes, which begin after a second or more."""
 
 PackedAddress = tuple[bytes, int]  # and port
 Ends = tuple[PackedAddress, PackedAddress]  # the own and the other
+
+
+@dataclass(slots=True)
+class Lead:
+    """How many more data segments than it has received the caller of one service has sent, on new connections: how
+    often that was seen where the clocks showed a pending request, and where they showed an answer.
+
+    With MySQL, which speaks first, a caller that waits has sent as many; with PostgreSQL, one more. TLS, and messages
+    of several segments or without an answer, change that: so it is learned."""
+
+    pending: Counter[int] = field(default_factory=Counter[int])
+    answered: Counter[int] = field(default_factory=Counter[int])
+
+    def is_pending(self, each: sock_diag.Connection) -> bool:
+        """Whether a request is pending on a connection, also where only the lead tells."""
+        is_new, lead = 0 < each.segments_in <= UNDELAYED_SEGMENTS, each.segments_out - each.segments_in
+        if is_open(each):
+            self.pending[lead] += is_new
+            return True
+        if not is_new or each.received_ms >= GREETED_WITHIN_MS:
+            return False
+        if each.sent_ms > each.received_ms:
+            self.answered[lead] += 1
+            return False
+        seen = self.pending[lead]
+        unclear = each.sent_ms == each.received_ms == each.acknowledged_ms
+        return unclear and seen >= LEAST_PENDING and seen >= PENDING_PER_ANSWERED * self.answered[lead]
 
 
 @dataclass(slots=True)
@@ -58,6 +94,7 @@ class TcpSums:
     _segments: dict[Ends, int] = field(default_factory=dict[Ends, int])
     _staying: list[sock_diag.Connection] = field(default_factory=list[sock_diag.Connection])
     _between: dict[Ends, Sums] = field(default_factory=dict[Ends, Sums])  # of each connection, since the last reading
+    _leads: defaultdict[PackedAddress, Lead] = field(default_factory=lambda: defaultdict(Lead))
 
     def add_queues(self, queues: Mapping[int, int]) -> None:
         """Add a reading of accept queues, by port."""
@@ -79,7 +116,7 @@ class TcpSums:
             if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
                 continue
             seen = between.get(ends) or Sums()
-            _see(seen, each)
+            self._see(seen, each)
             asked = self._asked[place, each.user]
             asked.connections += 1
             asked.questions += seen.questions / seen.connections
@@ -102,7 +139,13 @@ class TcpSums:
         since the last."""
         for each in found:
             if each is not None:
-                _see(self._between.setdefault(_ends(each), Sums()), each)
+                self._see(self._between.setdefault(_ends(each), Sums()), each)
+
+    def _see(self, sums: Sums, each: sock_diag.Connection) -> None:
+        sums.connections += 1
+        if self._leads[each.remote_address, each.remote_port].is_pending(each):
+            sums.questions += 1
+            sums.age_ms += each.sent_ms
 
     def _make_room(self, found: Sequence[sock_diag.Connection]) -> None:
         """Forget places without a connection, if there are too many to follow."""
@@ -111,6 +154,8 @@ class TcpSums:
         seen = {((each.remote_address, each.remote_port), each.user) for each in found}
         for key in self._asked.keys() - seen:
             del self._asked[key]
+        for place in self._leads.keys() - {place for place, _ in self._asked}:
+            del self._leads[place]
 
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""
@@ -232,13 +277,6 @@ def _varied() -> float:
 
 def _ends(each: sock_diag.Connection) -> Ends:
     return (each.address, each.port), (each.remote_address, each.remote_port)
-
-
-def _see(sums: Sums, each: sock_diag.Connection) -> None:
-    sums.connections += 1
-    if is_open(each):
-        sums.questions += 1
-        sums.age_ms += each.sent_ms
 
 
 def is_open(each: sock_diag.Connection) -> bool:

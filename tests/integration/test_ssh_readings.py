@@ -196,6 +196,41 @@ async def test_open_questions_are_counted_there(telling: SshTransport) -> None:
         assert later.questions <= answered.questions + 1
 
 
+async def test_who_was_greeted_and_has_answered_waits(telling: SshTransport) -> None:
+    """All this may happen within one tick of the clocks. Then the number of segments tells, once it was seen on other
+    connections that are clearly waiting."""
+    request = Request((Wanted(CLOCKS),))
+    with socket.create_server(("127.0.0.1", 0)) as listener, contextlib.ExitStack() as stack:
+        place = Endpoint(*listener.getsockname())
+
+        async def greet(pause_s: float) -> None:
+            client = stack.enter_context(socket.create_connection(listener.getsockname()))
+            server = stack.enter_context(listener.accept()[0])
+            server.sendall(b"greeting")
+            client.recv(10)
+            await asyncio.sleep(pause_s)
+            client.sendall(b"name")
+            server.recv(10)
+
+        async def asked() -> Asked:
+            text = (await telling.read(request)).files[CLOCKS]
+            assert isinstance(text, str), text
+            return next((each for each in parse_clocks(text).asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))
+
+        for _ in range(5):
+            await greet(0.02)
+        async with asyncio.timeout(15):
+            while (before := await asked()).questions < 5:
+                pass  # each reading waits for the remote host
+        for _ in range(5):
+            await greet(0.0)
+        async with asyncio.timeout(15):
+            while (later := await asked()).connections < before.connections + 10:
+                pass
+        passed = later.connections - before.connections
+        assert later.questions - before.questions == passed
+
+
 async def test_accepted_connections_are_told_although_few_readings_list_them(far: SshTransport) -> None:
     request = Request((Wanted(CLOCKS),))
 

@@ -17,7 +17,8 @@ my ($segments, %told, %since, $followed, %quiet, $refused) = {};
 my ($tested, $queue_readings, %queued) = ("", 0);
 # When the clocks are read next; the threads to look at until the next sample, and how many looks are left.
 my ($clocks_due, $moments, @threads) = (0, 0);
-# The sums by place and user: connections, open questions, their age, segments, and the newest reading that has one. The
+# The sums by place and user: connections, open questions, their age, segments, the newest reading that has one, and how
+# often each lead was seen on connections with and without an open question, as Lead in tcp_clocks.py counts them. The
 # same by what the kernel tells, and where struct tcp_info is in that.
 my (%sums, %known);
 my ($info, $head, $fields) = (0, "", "");
@@ -173,6 +174,17 @@ sub clocks {
         ++$sum->[0];
         # As is_open() of tcp_clocks.py.
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
+        if ($in && $in <= 16) {
+            my $lead = $out - $in;
+            if ($open) { ++$sum->[5]{$lead} }
+            elsif ($received < 10000) {
+                if ($sent > $received) { ++$sum->[6]{$lead} }
+                elsif ($sent == $received && $sent == $acked) {
+                    my $seen = $sum->[5]{$lead} || 0;
+                    $open = $seen >= 5 && $seen >= 20 * ($sum->[6]{$lead} || 0);
+                }
+            }
+        }
         if ($in ? $open : $out ? $out < 64 : $sent < 10000) { ++$sum->[1]; $sum->[2] += $sent }
         my $before = $segments->{$from} || 0;
         $sum->[3] += $out - $before if $out > $before;

@@ -16,7 +16,7 @@ from collectors.request_path import RequestPath
 from collectors.servers import KINDS
 from collectors.transport import sock_diag
 from collectors.transport.sock_diag import Connection
-from collectors.transport.tcp_clocks import MOST_STAYING, TcpClocks, TcpSums, is_open
+from collectors.transport.tcp_clocks import MOST_STAYING, Lead, TcpClocks, TcpSums, is_open
 from collectors.waits import LockedFiles, Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process, Queued
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -385,6 +385,62 @@ def test_the_next_question_in_the_tick_of_an_answer(ends: tuple[socket.socket, s
             assert asked.questions >= reading
     finally:
         clocks.close()
+
+
+def seen(lead: int, sent_ms: int, received_ms: int, acknowledged_ms: int, received: int = 3) -> Connection:
+    return Connection(b"", 1, b"", 2, 33, 0, sent_ms, received_ms, acknowledged_ms, received, received + lead)
+
+
+@pytest.mark.parametrize(
+    ("pending", "answered", "each", "found"),
+    [
+        (5, 0, seen(0, 20, 20, 20), True),
+        (4, 0, seen(0, 20, 20, 20), False),
+        (40, 2, seen(0, 20, 20, 20), True),
+        (40, 3, seen(0, 20, 20, 20), False),  # with TLS, or messages of several segments
+        (5, 0, seen(1, 20, 20, 20), False),
+        (5, 0, seen(0, 20, 20, 20, received=16), True),
+        (5, 0, seen(0, 20, 20, 20, received=17), False),  # acknowledgements are delayed again
+        (5, 0, seen(0, 10_000, 10_000, 10_000), False),
+        (5, 0, seen(0, 20, 10, 10), False),
+        (5, 0, seen(0, 20, 20, 21), False),
+    ],
+)
+def test_where_the_clocks_do_not_tell_the_number_of_segments_does(
+    pending: int, answered: int, each: Connection, found: bool
+) -> None:
+    lead = Lead()
+    for _ in range(pending):
+        assert lead.is_pending(seen(0, 10, 20, 20))
+    for _ in range(answered):
+        assert not lead.is_pending(seen(0, 20, 10, 10))
+    assert lead.is_pending(each) is found
+
+
+@pytest.mark.parametrize("each", [seen(0, 10, 20, 20, received=17), seen(5, 10, 20, 20, received=0)])
+def test_a_lead_is_learned_on_new_connections_that_were_answered(each: Connection) -> None:
+    lead = Lead()
+    for _ in range(9):
+        assert lead.is_pending(each)
+    assert not lead.is_pending(seen(0, 20, 20, 20))
+    assert not lead.is_pending(seen(5, 20, 20, 20))
+
+
+def test_leads_of_a_place_without_connections_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.transport.tcp_clocks.MOST_PEERS", 2)
+    sums, unclear = TcpSums(), Connection(b"\x0a\0\0\1", 1, b"\x0a\0\0\5", 3306, 33, 0, 20, 20, 20, 7, 7)
+    learn = [connected(port, segments=7) for port in range(5)]
+
+    def questions() -> float:
+        before = sums_of(sums).get(3306, (0, 0.0))[1]
+        sums.add([unclear], set())
+        return sums_of(sums)[3306][1] - before
+
+    sums.add(learn, set())
+    assert questions() == 1
+    for port in (80, 81, 82):
+        sums.add([connected(1, port)], set())
+    assert questions() == 0
 
 
 def test_a_question_is_open_until_it_is_answered(ends: tuple[socket.socket, socket.socket]) -> None:
