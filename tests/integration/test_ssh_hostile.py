@@ -257,7 +257,7 @@ async def test_no_secret_is_an_argument_there(marked: Callable[..., Marked]) -> 
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
-@pytest.mark.parametrize("limited", ["timeout", "no timeout"])
+@pytest.mark.parametrize("limited", ["perl", "timeout", "no timeout"])
 async def test_pipes_and_devices_there_are_not_opened(
     marked: Callable[..., Marked], tmp_path: Path, shell: str, limited: str
 ) -> None:
@@ -267,6 +267,8 @@ async def test_pipes_and_devices_there_are_not_opened(
     files.mkdir()
     for name in names:
         (programs / name).symlink_to(find_program(shell, install=f"apt-get install {shell}"))
+    if limited != "perl":
+        (programs / "perl").symlink_to("/bin/false")
     if limited == "no timeout":
         (programs / "timeout").write_text("#!/bin/sh\nexit 127\n")
         (programs / "timeout").chmod(0o755)
@@ -339,10 +341,12 @@ def slow_file(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "regular"
     path.write_text("Listen 80\n")
     before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # which says that someone wants to open it
-    with path.open() as file:
-        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-        yield path
-    signal.signal(signal.SIGIO, before)
+    try:
+        with path.open() as file:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            yield path
+    finally:
+        signal.signal(signal.SIGIO, before)
 
 
 async def test_a_file_that_cannot_be_opened_holds_up_perl_for_two_seconds(
@@ -359,7 +363,7 @@ async def test_a_file_that_cannot_be_opened_holds_up_perl_for_two_seconds(
     found = (await transport.read(Request((other, slow)))).files
     assert found[other.path] == "Listen 81\n"
     assert isinstance(found[slow.path], Missing)
-    assert 1.0 < time.monotonic() - began < 5.0
+    assert 1.0 < time.monotonic() - began < 15.0
     assert (await transport.read(Request((other,)))).files[other.path] == "Listen 81\n"
     assert far.processes() == there
     await transport.close()

@@ -22,9 +22,9 @@ else
         return "$limit"
     }
 fi
-# What a command prints and complains of; no awk but gawk can pass a zero byte on.
+# What a command prints and complains of; no awk but gawk can pass a zero byte on. (Perl reads files itself.)
 shown() {
-    if [ "$perl" ]; then within "$@" 2>&1; else within "$@" 2>&1 | tr "\\000" "\\001"; fi
+    within "$@" 2>&1 | tr "\\000" "\\001"
     echo
 }
 # The beginning of files that anyone may have put there, in the form of head. A pipe or a device is not opened, and what

@@ -101,9 +101,14 @@ sub put {
     send_out() if length $out > @LIMIT@;
 }
 sub send_out {
-    while (length $out) {
-        my $sent = syswrite STDOUT, $out;
-        if ($sent) { substr($out, 0, $sent, "") }
+    write_all(*STDOUT, $out);
+    $out = "";
+}
+sub write_all {
+    my ($to, $text) = @_;
+    while (length $text) {
+        my $sent = syswrite $to, $text;
+        if ($sent) { substr($text, 0, $sent, "") }
         elsif ($! == 11) { select undef, undef, undef, 0.01 } # what it goes to does not wait
         elsif ($! != 4) { exit 1 } # 4: interrupted by the timer
     }

@@ -46,7 +46,7 @@ my ($shell, $shell_pid);
         $moments = @MOMENTS@ if $moments > @MOMENTS@;
         wake() if $readings;
     },
-    # the first bytes of files of the kernel, some of which make whoever reads them wait, and of regular files
+    # the first bytes of files of the kernel, some of which block and are read by another process; and of regular files
     h => sub {
         my ($limit, @names) = split / /, $_[0];
         my $waits = grep !m{^/dev/null$|^/proc/(?:(?:net|self)/)?\w+$|^/proc/\d+/status$}, @names;
@@ -62,11 +62,11 @@ my ($shell, $shell_pid);
         my ($name, @pids) = split / /, $_[0];
         end_beside(0);
         send_out();
-        syswrite STDERR, "\n#$name\n";
+        write_all(*STDERR, "\n#$name\n");
         $beside_end = "\n#$name.\n";
         $beside = start(@MEMORY_S@, sub {
             close STDOUT;
-            syswrite STDERR, head_of($_, 4096) for "/dev/null", map "$_/smaps_rollup", @pids;
+            write_all(*STDERR, head_of($_, 4096)) for "/dev/null", map "$_/smaps_rollup", @pids;
         });
     },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
@@ -79,7 +79,6 @@ sub sample {
     ($mark, @more) = split / /, $_[0];
     ($part, $ran, my $same, my $threads) = ("\n#$mark\n", "", "", 0);
     ++$turn;
-    end_beside(1);
     $counters = "";
     for (@files) {
         my $text = text_of($_, 1);
@@ -262,8 +261,8 @@ sub held {
     }
 }
 sub spent { my ($user, $system) = times; $user + $system }
-# Starts another process, for so many seconds at most. It is killed when it is done: to end as a perl should, it would
-# free all its memory, which is shared with this one and would be copied for that.
+# Starts a process for some work, for so many seconds at most. It kills itself when it is done: a normal exit would free
+# its memory, and copy what it shares with this process for that.
 sub start {
     my ($limit, $work) = @_;
     my $pid = fork;
@@ -275,21 +274,21 @@ sub start {
     kill "KILL", $$;
 }
 # The first bytes of files, read by another process: a dead file system, or a process deep in swap, can hold that up for
-# ever.
+# ever. Nothing is done here meanwhile but what the timer does.
 sub apart {
     my ($head, $limit, @names) = @_;
     my ($text, $read) = ("", 1);
     pipe(my $answer, my $end) || return "";
-    my $pid = start(2, sub { syswrite $end, $head->($_, $limit) for @names });
+    my $pid = start(2, sub { write_all($end, $head->($_, $limit)) for @names });
     close $end;
     while (!defined $read && $! == 4 || $read) { $read = sysread $answer, $text, 65536, length $text }
     waitpid $pid, 0 if $pid;
     $text;
 }
-# Ends the answer with proportional memory, if that is complete, or waits until it is.
+# Prints the end mark of the proportional memory, if the process that reads it has ended; with 0, waits for that.
 sub end_beside {
     return if !defined $beside_end || $beside && !waitpid $beside, shift;
-    syswrite STDERR, $beside_end;
+    write_all(*STDERR, $beside_end);
     undef $beside_end;
 }
 # Passes an order to the shell, and waits until its answer is complete. Both print to the same output. A shell that has
@@ -315,6 +314,7 @@ sub start_shell {
 }
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     chomp $line;
+    end_beside(1);
     next unless $line =~ /^(\w) ?(.*)/;
     $orders{$1} ? $orders{$1}->($2) : pass_on($line);
 }
