@@ -3,8 +3,8 @@
 from loadtop.diagnosis.finding import file_in_words
 from loadtop.diagnosis.response_times import at_work
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
-from loadtop.i18n import Message, sentences
-from loadtop.model import FileLock, Role
+from loadtop.i18n import Message, Translatable, sentences
+from loadtop.model import FileLock, HostSample, Role
 from loadtop.rates.measured import HostView, Measured
 
 MOST_PCT, MOST_CLEAR_PCT = 50.0, 25.0  # percent of the requests in progress that wait for one lock; our own
@@ -31,20 +31,33 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=share > MOST_PCT and waiting >= LEAST_WAITING,
         held=share > MOST_CLEAR_PCT,
         evidence=(Row("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests in progress"),),
-        advice=lambda: Message("") if lock is None else _advice(lock, waiting, working),
+        advice=lambda: Message("") if lock is None else _advice(lock, waiting, working, _holder(lock, sample)),
         confidence=agreement(),
         lock=lock,
     )
 
 
-def _advice(lock: FileLock, waiting: int, working: int) -> Message:
+_STATES: dict[str, Translatable] = {"R": "running", "S": "asleep", "D": "waiting for a disk", "T": "stopped"}
+"""What a process does, by its state: Linux, Documentation/filesystems/proc.rst."""
+
+
+def _holder(lock: FileLock, sample: HostSample) -> Message:
+    """Who holds the lock, and what it does."""
+    state = next((each.state for each in sample.processes or () if each.pid == lock.holder_pid), "")
+    name = lock.holder or Message("a process")
+    if state not in _STATES:
+        return Message("{name} (pid {pid:d})", name=name, pid=lock.holder_pid)
+    return Message("{name} (pid {pid:d}, {state})", name=name, pid=lock.holder_pid, state=Message(_STATES[state]))
+
+
+def _advice(lock: FileLock, waiting: int, working: int, holder: Message) -> Message:
     waits = Message(
         "{waiting} of {working} requests in progress wait for a file lock ({kind}) on {file}, held by {holder}.",
         waiting=waiting,
         working=working,
         kind=lock.kind,
         file=file_in_words(lock),
-        holder=Message("{name} (pid {pid:d})", name=lock.holder or Message("a process"), pid=lock.holder_pid),
+        holder=holder,
     )
     name = (lock.path or "").rpartition("/")[2]
     session = "Call session_write_close() as soon as the script has changed the session, or use another session store."

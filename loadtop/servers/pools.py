@@ -9,6 +9,7 @@ from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import room_for
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.diagnosis.waiting import backs_up
+from loadtop.diagnosis.worker_time import longest_wait
 from loadtop.i18n import Message, Text, Translatable, figure, grouped, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Process, Role
 from loadtop.rates.measured import HostView, Measured
@@ -153,6 +154,7 @@ class Pools(Struct, frozen=True):
             room_for(host, self.group, workers, wanted),
             Message(all_busy, slots=most, program=self.title),
             queue,
+            longest_wait(measured),
         )
 
     def _demands(self, measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:

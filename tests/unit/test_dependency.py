@@ -11,7 +11,7 @@ from loadtop.diagnosis.dependency import Dependencies
 from loadtop.diagnosis.finding import Dependency
 from loadtop.diagnosis.lock import LOCK
 from loadtop.diagnosis.verdict import Assessment
-from loadtop.model import SERVICE, FileLock, Latencies, LoadState, Peer, Peers, Role
+from loadtop.model import SERVICE, FileLock, Latencies, LoadState, Peer, Peers, Process, Role
 from loadtop.model.histogram import distribution
 from loadtop.model.server import Blocker
 from loadtop.rates.measured import HostView
@@ -95,7 +95,10 @@ def test_a_full_pool_before_a_service_is_that_service_only_where_it_gets_slower(
     course: Course, first: dict[str, Any], steady: dict[str, Any], limit: str
 ) -> None:
     begin(course, first, board="W" * 10)
-    assert named(course.go_on(5, board="W" * 10, load=steady, changes={"peers": asks(10.0)})) == limit
+    diagnosis = course.go_on(5, board="W" * 10, load=steady, changes={"peers": asks(10.0)})
+    assert named(diagnosis) == limit
+    hint = "waits for mysql at 10.0.0.5:3306 for 200 ms of that"
+    assert (hint in str(diagnosis.verdict.advice)) is (limit == "apache-workers")
 
 
 def test_a_pool_whose_pages_differ_is_the_pool(course: Course) -> None:
@@ -176,6 +179,16 @@ def test_a_lock_without_a_path_may_be_that_of_a_php_session(changes: dict[str, A
     text = advice(of_host(LOCK, host({"locks": (replace(lock, **changes),)})))
     assert ("If this is a PHP session file" in text) is may_be
     assert "Release the lock earlier" in text
+
+
+@pytest.mark.parametrize(
+    ("pid", "state", "holder"),
+    [(26171, "S", "php-fpm8.2 (pid 26171, asleep)"), (26171, "D", "php-fpm8.2 (pid 26171, waiting for a disk)"),
+     (26171, "Z", "php-fpm8.2 (pid 26171)"), (1, "R", "php-fpm8.2 (pid 26171)")],
+)  # fmt: skip
+def test_the_advice_says_what_the_holder_of_a_lock_does(pid: int, state: str, holder: str) -> None:
+    process = Process(pid, "php-fpm8.2", "php-fpm", state, 1, 0, 0, 0)
+    assert f"held by {holder}." in advice(of_host(LOCK, host({**locked(11), "processes": (process,)})))
 
 
 def test_processes_that_wait_for_one_file_are_the_lock(course: Course) -> None:

@@ -7,6 +7,7 @@ from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import MEMORY, room_for, worker_room
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement, exceeds
 from loadtop.diagnosis.waiting import backs_up
+from loadtop.diagnosis.worker_time import longest_wait
 from loadtop.i18n import Message, Text, Translatable, grouped, listed, mean_figure, plain, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role, State
 from loadtop.model.places import port_of
@@ -106,7 +107,7 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     room = Message("Make sure that there is enough memory.")
     if page.mpm == "prefork":
         room = room_for(host, GROUP, capacity, flying + 1)
-    return sentences(more, shorter if kept > capacity / 2 else None, room)
+    return sentences(more, shorter if kept > capacity / 2 else None, longest_wait(measured), room)
 
 
 def _accept_queue(measured: Measured, host: HostView, pages: Sequence[ApacheStatus]) -> int | None:

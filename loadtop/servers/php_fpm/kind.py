@@ -7,6 +7,7 @@ from loadtop.diagnosis.forecast import Use, served
 from loadtop.diagnosis.memory import room_for
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.diagnosis.waiting import backs_up
+from loadtop.diagnosis.worker_time import longest_wait
 from loadtop.i18n import Message, Text, figure, grouped, listed, mean_figure, plain, plural, sentences, tr
 from loadtop.model import Cause, HostSample, Process, Role
 from loadtop.rates.measured import HostView, Measured
@@ -78,7 +79,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
         if pool.manager == "ondemand":  # which has neither
             raised = "Set pm = static: the pool grows too slowly towards its limit of {most}."
         slow = Message(raised, most=most)
-        return sentences(slow, started, queue)
+        return sentences(slow, started, queue, longest_wait(measured))
     all_busy = "All children of the php-fpm pool {pool} are busy while the CPU is not."
     more = "Raise pm.max_children."
     if most is not None:
@@ -93,6 +94,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
         room_for(host, GROUP, most or 1, callers or 0),
         Message(all_busy, most=most, pool=pool.pool),
         queue,
+        longest_wait(measured),
     )
 
 
