@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec.structs import asdict
 
@@ -94,29 +95,47 @@ def _conclusion(comparison: Comparison) -> Iterator[str]:
             yield f"   {tr('limit: {first} in A, {then} in {run}', first=first, then=then, run=letter(number))}"
 
 
+class Shift(NamedTuple):
+    """A part of the mean response time in two runs, in ms: as in the summary, or ``None`` for the unexplained rest."""
+
+    part: Json | None
+    before_ms: float
+    after_ms: float
+
+    @property
+    def ms(self) -> float:
+        return self.after_ms - self.before_ms
+
+
 def shifts_of(before: Json | None, after: Json | None) -> Iterator[str]:
-    """Where the mean response time changed most: of each part, in ms. Parts that one run did not measure are left
-    out, as is what changed by less than a share of the longer mean."""
+    """Where the mean response time changed most, in words."""
+    for shift in _shifts(before, after):
+        title = tr("unexplained") if shift.part is None else place_title(shift.part)
+        values = tr("{a} to {b}", a=figure(shift.before_ms), b=figure(shift.after_ms))
+        words = f"{'+' if shift.ms > 0 else '-'}{figure(abs(shift.ms))} ms"
+        yield f"   {tr('changed most in the response time')}: {title}, {values} ms ({words})"
+
+
+def _shifts(before: Json | None, after: Json | None) -> list[Shift]:
+    """The parts that changed most. Parts that one run did not measure are left out, as is what changed by less than a
+    share of the longer mean."""
     if before is None or after is None or before["parts"] is None or after["parts"] is None:
-        return
+        return []
     runs = before["parts"], after["parts"]
     one_queue = all(sum(part["part"] == Part.ACCEPT_QUEUE for part in parts) == 1 for parts in runs)
     first, then = ({_place(part, one_queue=one_queue): part for part in parts} for parts in runs)
     unknown = {part["part"] for parts in runs for part in parts if part["ms"] is None}
-    shifts: list[tuple[float, float, str]] = []
+    shifts: list[Shift] = []
     for place in sorted({**first, **then}, key=str):
         if read_apart(place[0], place[2]) == LOADTOP and not (place in first and place in then):
             continue  # it may not have been known
         if place[0] not in unknown or read_apart(place[0], place[2]):
             a, b = ((run[place]["ms"] if place in run else 0.0) for run in (first, then))
-            shifts.append((a, b, place_title({**(then.get(place) or first[place]), "name": place[2]})))
-    shifts.append((before["unexplained_ms"], after["unexplained_ms"], tr("unexplained")))
+            shifts.append(Shift({**(then.get(place) or first[place]), "name": place[2]}, a, b))
+    shifts.append(Shift(None, before["unexplained_ms"], after["unexplained_ms"]))
     least = LEAST_SHIFT * max(before["mean_ms"], after["mean_ms"])
-    for a, b, title in sorted(shifts, key=lambda shift: -abs(shift[1] - shift[0]))[:MOST_SHIFTS]:
-        if abs(b - a) >= least and b != a:
-            values = tr("{a} to {b}", a=figure(a), b=figure(b))
-            shift = f"{'+' if b > a else '-'}{figure(abs(b - a))} ms"
-            yield f"   {tr('changed most in the response time')}: {title}, {values} ms ({shift})"
+    largest = sorted(shifts, key=lambda shift: -abs(shift.ms))[:MOST_SHIFTS]
+    return [shift for shift in largest if abs(shift.ms) >= least and shift.ms]
 
 
 def _place(part: Json, *, one_queue: bool) -> _Place:
@@ -251,6 +270,13 @@ def as_json(comparison: Comparison) -> Json:
                 "against": 0,
                 "direction": comparison.overall(number),
                 "same_verdict": _is_same_limit(comparison.runs[0], run),
+                "breakdown": [
+                    {
+                        **{name: None if shift.part is None else shift.part[name] for name in ("part", "host", "name")},
+                        "ms": [shift.before_ms, shift.after_ms],
+                    }
+                    for shift in _shifts(comparison.runs[0].summary["breakdown"], run.summary["breakdown"])
+                ],
             }
             for number, run in enumerate(comparison.runs[1:], start=1)
         ],

@@ -28,6 +28,7 @@ Row = Sequence[str]
 MODELS: dict[str, Translatable] = {"closed": "closed model", "open": "open model"}
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p99_9")
 FAILURE_CLASSES: tuple[Translatable, ...] = ("connect", "receive", "length", "exceptions", "timeout", "unclassified")
+MOST_PARTS, LEAST_OF_STEP = 4, 0.05  # parts of a step's mean time that are shown, and the least share of one
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
 
 
@@ -129,6 +130,7 @@ def tables(result: RunResult) -> Iterator[Table]:
         *_of_load(figures["load"]),
         _of_steps(figures["steps"]),
         _of_breakdown(figures["breakdown"]),
+        _of_breakdown_by_step(figures["steps"]),
         _of_bounds(result),
         *_of_requests(result.last_load),
         _of_limits(result.held),
@@ -161,6 +163,26 @@ def _of_breakdown(found: Json | None) -> Table:
             share = 100.0 * ms / found["mean_ms"] if found["mean_ms"] else 0.0
             rows.append((words, plain(host or "-"), figure(ms), f"{share:.0f} %"))
     return Table("Where the response time goes", ("part", "host", "mean (ms)", "share"), rows)
+
+
+def _of_breakdown_by_step(steps: Sequence[Json]) -> Table:
+    rows = [(load, figure(mean_ms), ", ".join(parts)) for load, mean_ms, parts in largest_parts_by_step(steps)]
+    return Table("Where the response time goes in each step", ("connections", "mean (ms)", "largest parts"), rows)
+
+
+def largest_parts_by_step(steps: Sequence[Json]) -> list[tuple[str, float, list[str]]]:
+    """Where each of several steps has a breakdown: the load, the mean response time in ms, and up to
+    :data:`MOST_PARTS` parts with their ms, the largest first."""
+    rows: list[tuple[str, float, list[str]]] = []
+    for step in steps if len(steps) > 1 else ():
+        found = step["breakdown"]
+        if found is not None and found["parts"] is not None:
+            parts = [(part["ms"], place_title(part)) for part in found["parts"] if part["ms"]]
+            parts.append((found["unexplained_ms"], tr("unexplained")))
+            parts = sorted((part for part in parts if part[0] >= LEAST_OF_STEP * found["mean_ms"]), reverse=True)
+            words = [f"{title} {figure(ms)}" for ms, title in parts[:MOST_PARTS]]
+            rows.append((connections_of(step), found["mean_ms"], words))
+    return rows
 
 
 def part_title(part: Json) -> str:

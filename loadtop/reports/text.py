@@ -10,7 +10,15 @@ from loadtop.i18n import Translatable, figure, folded, grouped, mean_figure, pad
 from loadtop.rates.records import HostRates
 from loadtop.reports import profile, requests
 from loadtop.reports.limits import limits_in_words, on_host
-from loadtop.reports.tables import connections_of, failure_classes, load_in_words, model_of, part_title, verdict
+from loadtop.reports.tables import (
+    connections_of,
+    failure_classes,
+    largest_parts_by_step,
+    load_in_words,
+    model_of,
+    part_title,
+    verdict,
+)
 from loadtop.servers.registry import KINDS, evidence_title
 
 WIDTH = 78
@@ -32,7 +40,7 @@ def report(result: RunResult, slow_requests: int = MOST_SLOW) -> str:
     if summary["load"] is not None:
         lines += ["", *_load(summary["load"], summary["steps"], summary["duration_s"], rendered(result.message))]
     if summary["steps"]:
-        lines += ["", *_steps(summary["steps"])]
+        lines += ["", *_steps(summary["steps"]), *_breakdown_by_step(summary["steps"])]
     if summary["breakdown"] is not None and summary["breakdown"]["parts"] is not None:
         lines += ["", *_breakdown(summary["breakdown"])]
     if found := list(requests.lines(result.last_load, slow_requests)):
@@ -183,6 +191,19 @@ def _steps(steps: Iterable[Json]) -> list[str]:
     ]
 
 
+def _breakdown_by_step(steps: Sequence[Json]) -> list[str]:
+    """The largest parts of each step's mean response time, as many as fit into a line."""
+    rows = largest_parts_by_step(steps)
+    lines = ["", tr("Where the time goes in each step  (ms)")] if rows else []
+    for load, mean_ms, parts in rows:
+        line = f"  {pad(load, 8, right=True)} {figure(mean_ms):>8}  {parts[0] if parts else ''}"
+        for part in parts[1:]:
+            if width(line) + width(part) + 2 <= WIDTH:
+                line += f", {part}"
+        lines.append(line.rstrip())
+    return lines
+
+
 def _breakdown(found: Json) -> list[str]:
     """Where the mean time goes, the largest part first. Parts of less than 1 % are added up in the last row."""
     mean = found["mean_ms"]
@@ -237,18 +258,25 @@ def _dependencies(peers: Sequence[Json]) -> list[str]:
     template = (
         "  calls    {service}{address}  pending {questions} on {connections} connections  {exchanges}/s  {ms} ms each"
     )
-    return [
-        tr(
-            template,
-            service=f"{plain(peer['kind'])} " if peer["kind"] else "",
-            address=rendered(Dependency(peer["address"], None, peer.get("host")).place),
-            questions=mean_figure(peer["questions"]),
-            connections=mean_figure(peer["connections"]),
-            exchanges=mean_figure(peer["exchanges_s"]),
-            ms=mean_figure(peer["exchange_ms"]),
-        )
-        for peer in peers[:MOST_PEERS]
-    ]
+    lines: list[str] = []
+    for peer in peers[:MOST_PEERS]:
+        figures = {
+            "service": f"{plain(peer['kind'])} " if peer["kind"] else "",
+            "address": rendered(Dependency(peer["address"], None, peer.get("host")).place),
+            "questions": mean_figure(peer["questions"]),
+            "connections": mean_figure(peer["connections"]),
+            "exchanges": mean_figure(peer["exchanges_s"]),
+            "ms": mean_figure(peer["exchange_ms"]),
+        }
+        lines.append(tr(template, **figures))
+        growth: Json | None = peer["growth"]
+        if growth is not None:
+            factor, few, many = (figure(growth[name]) for name in ("factor", "from", "to"))
+            longer = tr(
+                "{factor} times as long with {many} connections as with {few}", factor=factor, few=few, many=many
+            )
+            lines.append(f"           {longer}")
+    return lines
 
 
 def brief(rates: HostRates) -> str:

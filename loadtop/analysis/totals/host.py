@@ -1,7 +1,7 @@
 """One machine over a whole test: its metrics, devices, servers and processes."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -42,8 +42,9 @@ class HostTotals:
         self._peers = PeerTotals()
         self._newest: HostView | None = None
 
-    def add(self, host: HostView, *, whole: bool) -> None:
-        """Count one interval. One that is not whole, cut short by the end of the load, misses no sample."""
+    def add(self, host: HostView, *, whole: bool, connections: int | None = None) -> None:
+        """Count one interval, under a closed load of so many connections. One that is not whole, cut short by the end
+        of the load, misses no sample."""
         self._newest = self._newest or host
         if not host.state.fresh:
             # Before the first sample nothing is missing yet, unless there is a reason why none comes.
@@ -54,7 +55,7 @@ class HostTotals:
         self._metrics.add([metric.read(host) for metric in HOST_METRICS])
         self._add_servers(host)
         self._processes.add(host)
-        self._peers.add(host)
+        self._peers.add(host, connections)
         for part, (key, values) in _READERS.items():
             for each in getattr(host.rates, part, None) or ():
                 self._parts[part][key(each)].add(values(each))
@@ -148,6 +149,10 @@ def _nested(flat: Json) -> Json:
 
 
 MOST_PEERS = 64  # services that are listed; a crawler asks thousands
+LEVELS, FEWER = 64, 1.5
+"""How many numbers of connections of the load are remembered of each service, and how many times fewer connections are
+clearly fewer; our own."""
+
 _PEER = {
     "connections": "connections",
     "questions": "questions",
@@ -157,31 +162,67 @@ _PEER = {
 _PEER_FIGURES = attrgetter(*_PEER.values())
 
 
+@dataclass(slots=True)
+class _Level:
+    """Sums over the intervals with the same number of connections of the load."""
+
+    intervals: int = 0
+    questions: float = 0.0
+    exchanges: float = 0.0
+
+
+@dataclass(slots=True)
+class _OnePeer:
+    newest: PeerRates
+    figures: Statistics = field(default_factory=lambda: Statistics(_PEER))
+    levels: dict[int, _Level] = field(default_factory=dict[int, _Level])
+
+    def add(self, peer: PeerRates, connections: int | None) -> None:
+        self.newest = peer
+        self.figures.add(_PEER_FIGURES(peer))
+        if connections is not None and peer.exchanges and (connections in self.levels or len(self.levels) < LEVELS):
+            level = self.levels.setdefault(connections, _Level())
+            level.intervals += 1
+            level.questions += peer.questions
+            level.exchanges += peer.exchanges
+
+    @property
+    def growth(self) -> Json | None:
+        """How many times as long an exchange takes with the most connections of the load as with the fewest; ``None``
+        where these are too close to each other, or only one interval long."""
+        known = sorted(number for number, level in self.levels.items() if level.intervals > 1)
+        if not known or known[-1] < FEWER * known[0]:
+            return None
+        few, many = (self.levels[number] for number in (known[0], known[-1]))
+        if not few.questions:
+            return None
+        factor = many.questions / many.exchanges / (few.questions / few.exchanges)
+        return {"from": known[0], "to": known[-1], "factor": round(factor, 3)}
+
+
 class PeerTotals:
     """Adds up what was seen of the services that the processes under test ask."""
 
     def __init__(self) -> None:
-        self._peers: dict[str, tuple[PeerRates, Statistics]] = {}
+        self._peers: dict[str, _OnePeer] = {}
 
-    def add(self, host: HostView) -> None:
+    def add(self, host: HostView, connections: int | None = None) -> None:
         for peer in (host.rates.peers if host.rates is not None else None) or ():
-            if peer.address not in self._peers and len(self._peers) >= MOST_PEERS:
-                continue
-            _, figures = self._peers.get(peer.address) or (peer, Statistics(_PEER))
-            figures.add(_PEER_FIGURES(peer))
-            self._peers[peer.address] = peer, figures
+            if peer.address in self._peers or len(self._peers) < MOST_PEERS:
+                self._peers.setdefault(peer.address, _OnePeer(peer)).add(peer, connections)
 
     def as_json(self) -> list[Json]:
         """``dependencies`` of the machine's entry in the JSON summary, those with the most pending requests first."""
-        found = sorted(self._peers.values(), key=lambda each: each[1]["questions"].mean or 0.0, reverse=True)
+        found = sorted(self._peers.values(), key=lambda each: each.figures["questions"].mean or 0.0, reverse=True)
         return [
             {
-                "address": peer.address,
-                "kind": peer.kind,
-                **({} if peer.host is None else {"host": peer.host}),
-                **figures.as_json(),
+                "address": each.newest.address,
+                "kind": each.newest.kind,
+                **({} if each.newest.host is None else {"host": each.newest.host}),
+                **each.figures.as_json(),
+                "growth": each.growth,
             }
-            for peer, figures in found
+            for each in found
         ]
 
 

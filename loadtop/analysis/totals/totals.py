@@ -128,10 +128,11 @@ class Totals:
             self._breakdowns.add(snapshot)
             self._forecast = snapshot.diagnosis.forecast or self._forecast
             whole = load is None or not (load.state.ended or (before and before.more))
+            connections = load.concurrency if load is not None and load.rate is None else None
             for host in snapshot.measured.hosts:
                 if host.name not in self._hosts:
                     self._hosts[host.name] = HostTotals(host.name)
-                self._hosts[host.name].add(host, whole=whole)
+                self._hosts[host.name].add(host, whole=whole, connections=connections)
         if load is not None:
             if counted:
                 if load.step not in self._steps:

@@ -139,7 +139,8 @@ def test_json_matches_the_text(snapshots: list[Snapshot]) -> None:
     comparison = compare([_run("a", snapshots), _run("b", snapshots, slower=2)], 10)
     found = json.loads(json.dumps(as_json(comparison)))
     assert found["schema"] == "loadtop.compare/1"
-    assert found["conclusions"] == [{"session": 1, "against": 0, "direction": "worse", "same_verdict": True}]
+    (conclusion,) = found["conclusions"]
+    assert conclusion == {"session": 1, "against": 0, "direction": "worse", "same_verdict": True, "breakdown": []}
     (rps,) = [metric for metric in found["periods"][0]["metrics"] if (metric["of"], metric["name"]) == ("load", "rps")]
     assert rps["changes"][0]["direction"] == "worse"
     assert rps["changes"][0]["percent"] == pytest.approx(-50)
