@@ -7,8 +7,7 @@ the more ask. Only that makes it the limit: otherwise its time is what the reque
 
 How long it takes when few ask is known from intervals with clearly fewer connections. Where all intervals are alike,
 as under a closed load from its first moment, the least time of a whole request stands for it: the first requests find
-the service free. Pages that differ would look the same, so all must take about equally long then, or as those of a
-queue without order: for a row of a database, any of those that wait may be the next.
+the service free. Pages that differ would look the same, so even the fastest requests must take clearly longer then.
 """
 
 from collections import deque
@@ -17,22 +16,22 @@ from typing import NamedTuple
 
 from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
-from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, at_work, is_queue_without_order
+from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, all_wait, at_work
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
-from loadtop.model.histogram import mean, merge, percentile
+from loadtop.model.histogram import mean, merge
 from loadtop.model.server import Blocker, ServiceState
 from loadtop.rates.measured import HostView, Measured
 from loadtop.rates.records import PeerRates
 
 MOST_PCT, MOST_CLEAR_PCT = 50.0, 35.0  # percent of the requests in progress with a pending request there; our own
 FEWER = 1.5  # this many times fewer connections of the load, and pending requests, are clearly fewer; our own
-PER_QUESTION = 3.0
-"""Without such intervals: a serialised service with N open questions takes N times its least time. A third of that must
-be seen, because the least time of a whole request holds more than the service; our own."""
+PER_QUESTION = 5.0
+"""Without such intervals: a serialised service with N open questions takes N times its least time. A fifth of that must
+be seen, because the least time of a whole request holds more than the service, and the first requests of a load compete
+for the CPU; our own."""
 
-EVENLY = 1.0  # times the time there: the 5th and the 95th percentile of all requests must be no further apart; our own
 LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
 LEAST_QUESTIONS = 1.5  # pending requests that are a queue; our own
 LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
@@ -163,8 +162,7 @@ class Dependencies:
             return _Base(min(fewer), SLOWER, FEWER_ASKED)
         if self._least.us is None:
             return None
-        low, high = percentile(times, 5.0), percentile(times, 95.0)
-        if high - low > EVENLY * 1000 * ms and not is_queue_without_order(times, self._least.us):
+        if not all_wait(times, self._least.us):
             return None
         return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), SHORTEST_REQUEST)
 

@@ -47,10 +47,10 @@ def slow_part(times: Distribution) -> tuple[float, float]:
     return which, percentile(times, which) / 1000
 
 
-def is_queue_without_order(times: Distribution, least_us: int) -> bool:
-    """Whether requests wait for one another without an order, as for a row of a database."""
-    which, ms = slow_part(times)
-    return which == LOW_OF_SPREAD and 1000 * ms > SLOWER * least_us
+def all_wait(times: Distribution, least_us: int) -> bool:
+    """Whether all requests wait, and not just those of some pages."""
+    _, ms = slow_part(times)
+    return 1000 * ms > SLOWER * least_us
 
 
 def at_work(measured: Measured, load: LoadSample) -> int | None:

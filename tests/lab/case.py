@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.lab.counters import Change, Counters, Repeatedly
 from tests.lab.keeping import SUFFIX
@@ -22,7 +23,7 @@ from tests.servers.php_fpm import FpmFactory
 from tests.servers.postgresql import PostgresqlFactory
 from tests.servers.redis import RedisFactory
 from tests.servers.service import ServiceFactory
-from tests.servers.sshd import SshdFactory
+from tests.servers.sshd import SshdFactory, put_ssh
 from tests.servers.wsgi import GunicornFactory, UwsgiFactory
 
 PROOF_S, RUN_S = 3, 8
@@ -55,7 +56,7 @@ class Stand(Struct, frozen=True):
     """A server that can be loaded. ``watch`` are loadtop's options for it, ``launcher`` goes before either generator.
 
     ``sign`` reads, without loadtop, what the limit fills: a queue, a counter. ``service`` is the address of the service
-    that the verdict must name, if any.
+    that the verdict must name, if any; ``locked`` the file whose lock it must name, if that is known.
     """
 
     url: str
@@ -63,10 +64,27 @@ class Stand(Struct, frozen=True):
     launcher: tuple[str, ...] = ()
     sign: Callable[[], float] | None = None
     service: str | None = None
+    locked: Path | None = None
 
 
 Build = Callable[[Bench, bool], Stand]
 """Starts a stand: with its limit, or with the limit lifted."""
+
+
+AS_NOBODY = 'ForceCommand exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$SSH_ORIGINAL_COMMAND"'
+
+
+def over_ssh(build: Build) -> Build:
+    """The same stand, watched over SSH as an ordinary user who does not own the servers."""
+
+    def seen(bench: Bench, lifted: bool) -> Stand:
+        stand = build(bench, lifted)
+        server = bench.sshd(extra=AS_NOBODY)
+        path = put_ssh(server.directory, server.config)["PATH"]
+        watch = ("--host", f"web=ssh://{server.alias}")
+        return replace(stand, watch=watch, launcher=("env", f"PATH={path}", *stand.launcher))
+
+    return seen
 
 
 class Sign(Repeatedly):
@@ -139,6 +157,7 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
             stand.url, (*case.load, *stand.watch), directory=directory, seconds=RUN_S, launcher=stand.launcher,
             codes=case.codes, keep=kept_as(case.expected, case.name),
         )  # fmt: skip
+        inode = None if stand.locked is None else stand.locked.stat().st_ino
     lifted = _lifted(case) if case.gain is not None else tight
     seconds = None if case.expected == "none" else run.seconds_to(case.expected)
     report(Result(case.name, case.expected, run.bottleneck, seconds))
@@ -148,6 +167,8 @@ def judge(case: Case, directory: Path, report: Report) -> Run:
     assert run.bottleneck == case.expected, run.summary["timeline"]
     named = run.summary["verdict"]["dependency"]
     assert stand.service == (named and named["address"])
+    lock = run.summary["verdict"]["lock"]
+    assert inode is None or (lock and lock["inode"] == inode), lock
     assert case.advice in run.advice
     evidence = {entry["metric"] for entry in run.summary["verdict"]["evidence"]}
     assert any(metric.startswith(case.evidence) for metric in evidence), evidence

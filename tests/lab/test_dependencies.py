@@ -1,22 +1,20 @@
 """What the server's workers wait for: databases, other services, and file locks."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.case import Bench, Build, Case, Proof, Stand, judge, marked, over_ssh
 from tests.lab.quota import cpu_quota, throttled_periods
 from tests.lab.table import Report
 from tests.servers.apache import proxying
 from tests.servers.mysql import Mysql
 from tests.servers.postgresql import Postgresql
-from tests.servers.program import Program
+from tests.servers.program import Program, server_directory
 from tests.servers.redis import Redis
-from tests.servers.service import LOCKING, PLACES
-from tests.servers.sshd import put_ssh
+from tests.servers.service import LOCKING, PLACES, UNIX
 
 pytestmark = [pytest.mark.lab, pytest.mark.servers, pytest.mark.usefixtures("lab"), pytest.mark.timeout(120)]
 
@@ -75,7 +73,12 @@ while True:
     time.sleep(0.002)
 """
 """Each script computes for some hundredths of a second, in which Redis answers nobody else."""
-AS_NOBODY = 'ForceCommand exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$SSH_ORIGINAL_COMMAND"'
+SESSION = "<?php session_save_path(__DIR__); session_id(ID); session_start(); usleep(20000); ?>done"
+ASK_UNIX = """<?php
+$there = stream_socket_client("unix://PATH");
+fwrite($there, "GET / HTTP/1.0\\r\\n\\r\\n");
+echo stream_get_contents($there);
+"""
 TWO_SERVICES = """<?php
 file_get_contents("http://127.0.0.1:FIRST/");
 echo file_get_contents("http://127.0.0.1:SECOND/");
@@ -93,14 +96,6 @@ def row_lock_in_mariadb(through_socket: bool) -> Build:
         return Stand(f"{server.url}page.php", sign=lambda: waiting_for_rows(database), service=service)
 
     return build
-
-
-def over_ssh(bench: Bench, lifted: bool) -> Stand:
-    """The same, seen as an ordinary user."""
-    stand = row_lock_in_mariadb(False)(bench, lifted)
-    server = bench.sshd(extra=AS_NOBODY)
-    path = put_ssh(server.directory, server.config)["PATH"]
-    return replace(stand, watch=("--host", f"web=ssh://{server.alias}"), launcher=("env", f"PATH={path}"))
 
 
 def slow_database(bench: Bench, lifted: bool) -> Stand:
@@ -219,6 +214,24 @@ def record_lock(bench: Bench, lifted: bool) -> Stand:
     return Stand(bench.service(LOCKING, 16, int(lifted)).url)
 
 
+def php_session(bench: Bench, lifted: bool) -> Stand:
+    """Requests of one session of PHP, whose file is locked for 20 ms each; or each of its own session."""
+    page = SESSION.replace("ID", "bin2hex(random_bytes(8))" if lifted else "'one'")
+    server = bench.nginx(fastcgi_pass=bench.fpm(max_children=WORKERS), pages={"page.php": page})
+    pages = server.directory / "pages"
+    pages.chmod(0o777)  # sessions are files beside the page
+    return Stand(f"{server.url}page.php", locked=pages / "sess_one")
+
+
+def behind_a_unix_socket(bench: Bench, lifted: bool) -> Stand:
+    """Pages ask a service at a unix socket, which answers one after the other."""
+    path = str(bench.stack.enter_context(server_directory()) / "app.sock")
+    bench.service(UNIX, path, 64 if lifted else 1)
+    page = ASK_UNIX.replace("PATH", path)
+    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page})
+    return Stand(f"{server.url}page.php", service=path)
+
+
 def is_free(proof: Proof) -> bool:
     return proof.change.idle > 20
 
@@ -226,6 +239,8 @@ def is_free(proof: Proof) -> bool:
 def waits_for_rows(proof: Proof) -> bool:
     return proof.change.idle > 5 and proof.peak - proof.before >= CLIENTS / 2
 
+
+WAYS: dict[str, Callable[[Build], Build]] = {"": lambda build: build, ", over SSH": over_ssh}
 
 CASES = [
     Case(
@@ -241,44 +256,72 @@ CASES = [
         proven=waits_for_rows, evidence="dependency.",
     ),
     Case(
-        name="a row lock in MariaDB, over SSH", expected="dependency", build=over_ssh, concurrency=CLIENTS,
-        proven=waits_for_rows, evidence="dependency.",
+        name="a row lock in MariaDB, over SSH", expected="dependency", build=over_ssh(row_lock_in_mariadb(False)),
+        concurrency=CLIENTS, proven=waits_for_rows, evidence="dependency.",
+    ),
+    Case(
+        name="a row lock in PostgreSQL, over SSH", expected="dependency", build=over_ssh(row_lock_in_postgresql),
+        concurrency=CLIENTS, proven=waits_for_rows, evidence="dependency.",
     ),
     Case(
         name="a database with a third of a core", expected="dependency", build=slow_database, concurrency=CLIENTS,
         proven=lambda proof: proof.change.idle > 20 and proof.peak > 20, evidence="dependency.",
     ),
     Case(
+        name="a database with a third of a core, over SSH", expected="dependency", build=over_ssh(slow_database),
+        concurrency=CLIENTS, proven=lambda proof: proof.change.idle > 20 and proof.peak > 20, evidence="dependency.",
+    ),
+    Case(
         name="Redis kept busy by a script", expected="dependency", build=busy_redis, concurrency=CLIENTS,
         proven=is_free, evidence="dependency.",
     ),
     Case(
+        name="Redis kept busy by a script, over SSH", expected="dependency", build=over_ssh(busy_redis),
+        concurrency=CLIENTS, proven=is_free, evidence="dependency.",
+    ),
+    Case(
         name="4 workers before slow queries", expected="apache-workers", build=small_pool_before_slow_queries,
-        concurrency=CLIENTS, proven=is_free, evidence="apache.", advice="Raise MaxRequestWorkers from 4",
+        concurrency=CLIENTS, proven=is_free, evidence="apache.", advice="and waits for mysql at",
     ),
     Case(
         name="idle connections to a database", expected="none", build=idle_connections, concurrency=2, gain=None,
         proven=lambda proof: proof.change.idle > 50 and proof.peak > 2,
     ),
     Case(
-        name="a serial service behind Apache", expected="dependency", build=upstream("apache"), concurrency=CLIENTS,
-        proven=is_free, evidence="dependency.",
+        name="idle connections to a database, over SSH", expected="none", build=over_ssh(idle_connections),
+        concurrency=2, gain=None, proven=lambda proof: proof.change.idle > 50 and proof.peak > 2,
     ),
-    Case(
-        name="a serial service behind nginx", expected="dependency", build=upstream("nginx"), concurrency=CLIENTS,
-        proven=is_free, evidence="dependency.",
+    *(
+        Case(
+            name=f"a serial service behind {proxy}{how}", expected="dependency", build=way(upstream(proxy.lower())),
+            concurrency=CLIENTS, proven=is_free, evidence="dependency.",
+        )
+        for proxy in ("Apache", "nginx", "HAProxy") for how, way in WAYS.items()
     ),
-    Case(
-        name="a serial service behind HAProxy", expected="dependency", build=upstream("haproxy"), concurrency=CLIENTS,
-        proven=is_free, evidence="dependency.",
+    *(
+        Case(
+            name=f"a serial service at a unix socket{how}", expected="dependency", build=way(behind_a_unix_socket),
+            concurrency=CLIENTS, proven=is_free, evidence="dependency.",
+        )
+        for how, way in WAYS.items()
     ),
-    Case(
-        name="two services, one serial", expected="dependency", build=two_services, concurrency=CLIENTS,
-        proven=is_free, evidence="dependency.",
+    *(
+        Case(
+            name=f"two services, one serial{how}", expected="dependency", build=way(two_services),
+            concurrency=CLIENTS, proven=is_free, evidence="dependency.",
+        )
+        for how, way in WAYS.items()
     ),
     Case(
         name="a record lock", expected="lock", build=record_lock, concurrency=CLIENTS, proven=is_free,
         evidence="lock.waiting_pct", advice="wait for a file lock",
+    ),
+    *(
+        Case(
+            name=f"one PHP session{how}", expected="lock", build=way(php_session), concurrency=CLIENTS, proven=is_free,
+            evidence="lock.waiting_pct", advice="session_write_close()",
+        )
+        for how, way in WAYS.items()
     ),
 ]  # fmt: skip
 

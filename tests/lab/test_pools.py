@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked
+from tests.lab.case import RUN_S, Bench, Build, Case, Proof, Stand, judge, marked, over_ssh
 from tests.lab.load import served_by_ab
 from tests.lab.pages import SHORTLY, TOGETHER, WAITING, locked
 from tests.lab.table import Report
@@ -120,7 +120,8 @@ def lock(locks: int) -> Build:
             mpm="prefork", php="mod", workers=30, pages={"page.php": locked(locks, exclusive=not lifted)}
         )
         (server.documents / "page.php").parent.chmod(0o777)  # its locks are files beside it
-        return Stand(f"{server.url}page.php", ("--apache", server.status_url))
+        held = server.documents / "lock0" if locks == 1 else None
+        return Stand(f"{server.url}page.php", ("--apache", server.status_url), locked=held)
 
     return build
 
@@ -175,6 +176,10 @@ CASES = [
     Case(
         name="one lock", expected="lock", build=lock(1), concurrency=12, proven=is_free, evidence="lock.waiting_pct",
         advice="wait for a file lock", quick=True,
+    ),
+    Case(
+        name="one lock, over SSH", expected="lock", build=over_ssh(lock(1)), concurrency=12, proven=is_free,
+        evidence="lock.waiting_pct", advice="wait for a file lock",
     ),
     Case(
         name="three locks", expected="waiting", build=lock(3), concurrency=24, proven=is_free,

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadtop.cli.demo.apache import service_user
 from tests.servers.program import Program, Server, answers, find_program, free_port, server_directory
 
 INSTALL = "apt-get install haproxy"
@@ -48,10 +49,12 @@ class HaproxyFactory:
         port, stats_port = free_port(), free_port()
         limit = f" maxconn {maxconn}" if maxconn else ""
         servers = "\n".join(f"    server s{n} 127.0.0.1:{to}{limit}" for n, to in enumerate(ports, 1))
+        user = service_user()
         configuration = directory / "haproxy.cfg"
         configuration.write_text(f"""
 global
     stats socket {directory}/stats.sock mode 600 level admin
+{f"    user {user.pw_name}" if user else ""}
 defaults
     mode http
     timeout connect 5s
