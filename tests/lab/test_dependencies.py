@@ -195,7 +195,7 @@ def upstream(proxy: str) -> Build:
         elif proxy == "nginx":
             url = bench.nginx(proxy_pass=service.url).url
         else:
-            url = bench.haproxy([service.port]).url
+            url = bench.haproxy([service.port], as_user=True).url
         return Stand(url, service=f"127.0.0.1:{service.port}")
 
     return build

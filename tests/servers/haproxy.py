@@ -38,18 +38,24 @@ class HaproxyFactory:
         self._servers = servers
 
     def __call__(
-        self, ports: Sequence[int], *, maxconn: int | None = None, queue_s: int = 30, extra: str = ""
+        self,
+        ports: Sequence[int],
+        *,
+        maxconn: int | None = None,
+        queue_s: int = 30,
+        extra: str = "",
+        as_user: bool = False,
     ) -> Haproxy:
         """Start one that balances over these loopback ports, with ``maxconn`` connections to each at most.
 
-        ``extra`` is added to the backend's section.
+        ``extra`` is added to the backend's section. ``as_user``: if root starts it, it serves as an unprivileged user.
         """
         binary = find_program("haproxy", install=INSTALL)
         directory = self._servers.enter_context(server_directory())
         port, stats_port = free_port(), free_port()
         limit = f" maxconn {maxconn}" if maxconn else ""
         servers = "\n".join(f"    server s{n} 127.0.0.1:{to}{limit}" for n, to in enumerate(ports, 1))
-        user = service_user()
+        user = service_user() if as_user else None
         configuration = directory / "haproxy.cfg"
         configuration.write_text(f"""
 global
