@@ -40,12 +40,13 @@ GREETED_WITHIN_MS = 10_000
 """Some services speak first (databases, SMTP): who has connected waits for them. One that stays silent for longer has
 nothing to say, and the connection is one for later use; our own, as for unix sockets."""
 
-UNDELAYED_SEGMENTS = 16
-"""Linux acknowledges at most this many segments of a new connection without delay (TCP_MAX_QUICKACKS)."""
+UNDELAYED_SEGMENTS, MOST_ANSWERED = 16, 64
+"""Linux acknowledges at most this many segments that it receives on a new connection without delay (TCP_MAX_QUICKACKS).
+Beyond that many segments of answers, nothing is learned either: their sizes differ; our own."""
 
 LEAST_PENDING, PENDING_PER_ANSWERED = 5, 20
-"""A lead counts as that of a pending request once it was seen this often on one, and this many times as often as on an
-answered one; our own."""
+"""A lead counts as that of a pending request once it was seen this often on one, and this many times as often as it was
+or could be that of an answered one; our own."""
 
 ACKNOWLEDGED_WITHIN_MS = 500
 """How late a peer may acknowledge a question: Linux delays that for 40 to 200 ms (TCP_DELACK_MIN and TCP_DELACK_MAX),
@@ -68,18 +69,20 @@ class Lead:
 
     def is_pending(self, each: sock_diag.Connection) -> bool:
         """Whether a request is pending on a connection, also where only the lead tells."""
-        is_new, lead = 0 < each.segments_in <= UNDELAYED_SEGMENTS, each.segments_out - each.segments_in
+        is_new = 0 < each.segments_in <= MOST_ANSWERED and each.segments_out <= UNDELAYED_SEGMENTS
+        lead = each.segments_out - each.segments_in
         if is_open(each):
-            self.pending[lead] += is_new
+            if is_new:
+                self.pending[lead] += 1
             return True
         if not is_new or each.received_ms >= GREETED_WITHIN_MS:
             return False
         if each.sent_ms > each.received_ms:
             self.answered[lead] += 1
             return False
-        seen = self.pending[lead]
+        seen, otherwise = self.pending[lead], self.answered[lead] + self.pending[lead + 1]  # answered by one segment
         unclear = each.sent_ms == each.received_ms == each.acknowledged_ms
-        return unclear and seen >= LEAST_PENDING and seen >= PENDING_PER_ANSWERED * self.answered[lead]
+        return unclear and seen >= LEAST_PENDING and seen >= PENDING_PER_ANSWERED * otherwise
 
 
 @dataclass(slots=True)
@@ -94,7 +97,7 @@ class TcpSums:
     _segments: dict[Ends, int] = field(default_factory=dict[Ends, int])
     _staying: list[sock_diag.Connection] = field(default_factory=list[sock_diag.Connection])
     _between: dict[Ends, Sums] = field(default_factory=dict[Ends, Sums])  # of each connection, since the last reading
-    _leads: defaultdict[PackedAddress, Lead] = field(default_factory=lambda: defaultdict(Lead))
+    _leads: defaultdict[tuple[PackedAddress, int], Lead] = field(default_factory=lambda: defaultdict(Lead))
 
     def add_queues(self, queues: Mapping[int, int]) -> None:
         """Add a reading of accept queues, by port."""
@@ -143,7 +146,7 @@ class TcpSums:
 
     def _see(self, sums: Sums, each: sock_diag.Connection) -> None:
         sums.connections += 1
-        if self._leads[each.remote_address, each.remote_port].is_pending(each):
+        if self._leads[(each.remote_address, each.remote_port), each.user].is_pending(each):
             sums.questions += 1
             sums.age_ms += each.sent_ms
 
@@ -154,8 +157,7 @@ class TcpSums:
         seen = {((each.remote_address, each.remote_port), each.user) for each in found}
         for key in self._asked.keys() - seen:
             del self._asked[key]
-        for place in self._leads.keys() - {place for place, _ in self._asked}:
-            del self._leads[place]
+            self._leads.pop(key, None)
 
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""

@@ -7,7 +7,7 @@ the more ask. Only that makes it the limit: otherwise its time is what the reque
 
 How long it takes when few ask is known from intervals with clearly fewer connections. Where all intervals are alike,
 as under a closed load from its first moment, the least time of a whole request stands for it: the first requests find
-the service free. Pages that differ would look the same, so even the fastest requests must take clearly longer then.
+the service free. Pages that differ would look the same, so that nearly all requests must take clearly longer then.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
-from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, all_wait, at_work
+from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, at_work, nearly_least_us
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
@@ -35,9 +35,9 @@ for the CPU; our own."""
 LEAST_MS = 5.0  # ms there below which it is the noise of schedulers and lines; our own, as for ``waiting``
 LEAST_QUESTIONS = 1.5  # pending requests that are a queue; our own
 LITTLE_PART = 0.2  # of the mean response time that all processes under test may run or wait for a CPU; our own
-ENOUGH, TOGETHER = 5, 5
-"""So many requests have times that say something: those of the interval, or if it has fewer, those of the last so many
-intervals. A service that takes 0.3 s ends three requests per second; our own."""
+ENOUGH, MANY, TOGETHER = 5, 20, 5
+"""So many requests have times that say something, and of so many the fastest do: those of the interval, or if it has
+fewer, those of the last so many intervals. A service that takes 0.3 s ends three requests per second; our own."""
 
 LOCKED_PART = 0.5  # of the pending requests that wait for locks in the service; our own
 LEVELS = 64  # numbers of connections of the load that are remembered of a service
@@ -58,11 +58,12 @@ class _Known(NamedTuple):
 
 class _Base(NamedTuple):
     """How long a request spent there when few asked, or at most (``SHORTEST_REQUEST``), and how many times that is
-    slower."""
+    slower. ``sure``: all requests wait now."""
 
     ms: float
     factor: float
     source: str
+    sure: bool = True
 
 
 class Dependencies:
@@ -80,8 +81,9 @@ class Dependencies:
         if load is None or rates is None or not rates.rps or load.latencies is None or load.state.ended:
             return {}
         self._least.learn(load.latencies.total, rates)
-        times = self._enough(load.latencies.total)
-        if times is None:
+        self._recent.append(load.latencies.total)
+        times = self._newest(ENOUGH)
+        if times.count < ENOUGH:
             return {}
         found: dict[str, Assessment] = {}
         for host in measured.hosts:
@@ -92,14 +94,14 @@ class Dependencies:
                 _, _, found[host.name] = max(known, key=lambda each: (each[2].over, *each[:2]))
         return found
 
-    def _enough(self, newest: Distribution) -> Distribution | None:
-        self._recent.append(newest)
-        times = newest
-        for earlier in list(self._recent)[-2::-1]:
-            if times.count >= ENOUGH:
+    def _newest(self, wanted: int) -> Distribution:
+        """The times of so many requests, or of all in the last intervals."""
+        times, *earlier = reversed(self._recent)
+        for each in earlier:
+            if times.count >= wanted:
                 break
-            times = merge([times, earlier])
-        return times if times.count >= ENOUGH else None
+            times = merge([times, each])
+        return times
 
     def _of_peer(
         self, measured: Measured, host: HostView, peer: PeerRates, load: LoadSample, rps: float, times: Distribution
@@ -110,7 +112,7 @@ class Dependencies:
             return None
         mean_ms = mean(times) / 1000
         ms, share = 1000.0 * peer.questions / rps, min(100.0, 100.0 * peer.questions / working)
-        base = self._base(host.name, peer, ms, load, times)
+        base = self._base(host.name, peer, ms, load)
         states = [state for view in measured.hosts for state in view.services() if _is_of(state, peer)]
         says = any(state.is_full or (state.lock_waits or 0) > LOCKED_PART * peer.questions for state in states)
         blocker = next((state.blocker for state in states if state.blocker is not None), None)
@@ -119,7 +121,7 @@ class Dependencies:
             and peer.questions >= LEAST_QUESTIONS
             and (peer.age_ms is None or peer.age_ms <= OLD * mean_ms)
         )
-        slower = base is not None and ms > base.factor * base.ms
+        slower = base is not None and base.sure and ms > base.factor * base.ms
         still = base is not None and ms > base.factor * SLOWER_CLEAR / SLOWER * base.ms
         calm = all(map(_is_calm, measured.hosts)) or (_runs_here(host, peer) and _computes_little(host, rps, mean_ms))
         evidence = [
@@ -142,7 +144,7 @@ class Dependencies:
             ),
         )
 
-    def _base(self, host: str, peer: PeerRates, ms: float, load: LoadSample, times: Distribution) -> _Base | None:
+    def _base(self, host: str, peer: PeerRates, ms: float, load: LoadSample) -> _Base | None:
         """How long it took when few asked; and remember this interval. ``None``: nothing to compare with."""
         if (host, peer.address) not in self._levels and len(self._levels) >= MOST_SERVICES:
             return None
@@ -162,9 +164,11 @@ class Dependencies:
             return _Base(min(fewer), SLOWER, FEWER_ASKED)
         if self._least.us is None:
             return None
-        if not all_wait(times, self._least.us):
+        slower = nearly_least_us(self._newest(MANY)) / self._least.us
+        if slower <= SLOWER_CLEAR:
             return None
-        return _Base(self._least.us / 1000, max(SLOWER, peer.questions / PER_QUESTION), SHORTEST_REQUEST)
+        factor = max(SLOWER, peer.questions / PER_QUESTION)
+        return _Base(self._least.us / 1000, factor, SHORTEST_REQUEST, slower > SLOWER)
 
 
 FEWER_ASKED = "loadtop: several times the wait under less load"

@@ -3,9 +3,10 @@
 from loadtop.diagnosis.finding import file_in_words
 from loadtop.diagnosis.response_times import at_work
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
-from loadtop.i18n import Message, Translatable, sentences
-from loadtop.model import FileLock, HostSample, Role
+from loadtop.i18n import Message, sentences
+from loadtop.model import FileLock, Role
 from loadtop.rates.measured import HostView, Measured
+from loadtop.rates.records import HostRates
 
 MOST_PCT, MOST_CLEAR_PCT = 50.0, 25.0  # percent of the requests in progress that wait for one lock; our own
 LEAST_WAITING = 2  # processes that are a queue; our own
@@ -16,8 +17,8 @@ _SESSION = "sess_"  # prefix of PHP's session files (session.save_handler = file
 def _assess(measured: Measured, host: HostView) -> Assessment | None:
     """Idle workers may wait for a lock of fcntl(2) as well: those of Apache do, where its Mutex is a file. While no
     more processes wait than workers are idle, these may be all."""
-    load, sample = measured.load, host.sample
-    if load is None or load.state.ended or host.rates is None or sample is None or sample.locks is None:
+    load, sample, rates = measured.load, host.sample, host.rates
+    if load is None or load.state.ended or rates is None or sample is None or sample.locks is None:
         return None
     working = at_work(measured, load)
     if not working:
@@ -31,23 +32,19 @@ def _assess(measured: Measured, host: HostView) -> Assessment | None:
         over=share > MOST_PCT and waiting >= LEAST_WAITING,
         held=share > MOST_CLEAR_PCT,
         evidence=(Row("lock.waiting_pct", share, MOST_PCT, "%", "/proc/locks: waiting / requests in progress"),),
-        advice=lambda: Message("") if lock is None else _advice(lock, waiting, working, _holder(lock, sample)),
+        advice=lambda: Message("") if lock is None else _advice(lock, waiting, working, _holder(lock, rates)),
         confidence=agreement(),
         lock=lock,
     )
 
 
-_STATES: dict[str, Translatable] = {"R": "running", "S": "asleep", "D": "waiting for a disk", "T": "stopped"}
-"""What a process does, by its state: Linux, Documentation/filesystems/proc.rst."""
-
-
-def _holder(lock: FileLock, sample: HostSample) -> Message:
-    """Who holds the lock, and what it does."""
-    state = next((each.state for each in sample.processes or () if each.pid == lock.holder_pid), "")
+def _holder(lock: FileLock, rates: HostRates) -> Message:
+    """Who holds the lock, and how much it computes."""
     name = lock.holder or Message("a process")
-    if state not in _STATES:
+    cpu = next((each.cpu for each in rates.processes or () if each.process.pid == lock.holder_pid), None)
+    if cpu is None:
         return Message("{name} (pid {pid:d})", name=name, pid=lock.holder_pid)
-    return Message("{name} (pid {pid:d}, {state})", name=name, pid=lock.holder_pid, state=Message(_STATES[state]))
+    return Message("{name} (pid {pid:d}, {cpu:.0f} % of a core)", name=name, pid=lock.holder_pid, cpu=cpu)
 
 
 def _advice(lock: FileLock, waiting: int, working: int, holder: Message) -> Message:

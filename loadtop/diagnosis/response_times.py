@@ -5,7 +5,7 @@ from loadtop.model.histogram import bounds, percentile
 from loadtop.rates.measured import Measured
 from loadtop.rates.records import LoadRates
 
-LOW_PERCENTILE = 10.0
+LOW_PERCENTILE, FEW_PERCENTILE = 10.0, 5.0
 SLOWER, SLOWER_CLEAR = 1.7, 1.4
 """Even the fastest tenth takes this many times the least: then all wait, not some. The second is for a finding that
 holds. ``dependency`` compares with the time when few ask. Our own."""
@@ -47,10 +47,11 @@ def slow_part(times: Distribution) -> tuple[float, float]:
     return which, percentile(times, which) / 1000
 
 
-def all_wait(times: Distribution, least_us: int) -> bool:
-    """Whether all requests wait, and not just those of some pages."""
-    _, ms = slow_part(times)
-    return 1000 * ms > SLOWER * least_us
+def nearly_least_us(times: Distribution) -> float:
+    """What the fastest requests take if all wait, and not just those of some pages: few of a queue with an order find
+    it empty, but up to a fifth of one without."""
+    low, high = (percentile(times, each) for each in (LOW_OF_SPREAD, HIGH_OF_SPREAD))
+    return low if high > SPREAD * low else percentile(times, FEW_PERCENTILE)
 
 
 def at_work(measured: Measured, load: LoadSample) -> int | None:

@@ -167,21 +167,27 @@ def _of_breakdown(found: Json | None) -> Table:
 
 def _of_breakdown_by_step(steps: Sequence[Json]) -> Table:
     rows = [(load, figure(mean_ms), ", ".join(parts)) for load, mean_ms, parts in largest_parts_by_step(steps)]
-    return Table("Where the response time goes in each step", ("connections", "mean (ms)", "largest parts"), rows)
+    head = ("connections", "mean (ms)", "largest parts")
+    return Table("Where the response time goes in each step", head, rows, numbers=False)
 
 
 def largest_parts_by_step(steps: Sequence[Json]) -> list[tuple[str, float, list[str]]]:
     """Where each of several steps has a breakdown: the load, the mean response time in ms, and up to
     :data:`MOST_PARTS` parts with their ms, the largest first."""
+    found: list[tuple[str, Json]] = [
+        (connections_of(step), step["breakdown"])
+        for step in (steps if len(steps) > 1 else ())
+        if step["breakdown"] is not None and step["breakdown"]["parts"] is not None
+    ]
+    hosts: set[str] = {part["host"] for _, told in found for part in told["parts"] if part["ms"] and part["host"]}
     rows: list[tuple[str, float, list[str]]] = []
-    for step in steps if len(steps) > 1 else ():
-        found = step["breakdown"]
-        if found is not None and found["parts"] is not None:
-            parts = [(part["ms"], place_title(part)) for part in found["parts"] if part["ms"]]
-            parts.append((found["unexplained_ms"], tr("unexplained")))
-            parts = sorted((part for part in parts if part[0] >= LEAST_OF_STEP * found["mean_ms"]), reverse=True)
-            words = [f"{title} {figure(ms)}" for ms, title in parts[:MOST_PARTS]]
-            rows.append((connections_of(step), found["mean_ms"], words))
+    for load, told in found:
+        parts = [(told["unexplained_ms"], tr("unexplained"))]
+        for part in told["parts"]:
+            where = on_host(part["host"]) if len(hosts) > 1 else ""
+            parts.append((part["ms"] or 0.0, f"{place_title(part)}{where}"))
+        largest = sorted((part for part in parts if part[0] >= LEAST_OF_STEP * told["mean_ms"]), reverse=True)
+        rows.append((load, told["mean_ms"], [f"{title} {figure(ms)}" for ms, title in largest[:MOST_PARTS]]))
     return rows
 
 

@@ -40,7 +40,7 @@ def report(result: RunResult, slow_requests: int = MOST_SLOW) -> str:
     if summary["load"] is not None:
         lines += ["", *_load(summary["load"], summary["steps"], summary["duration_s"], rendered(result.message))]
     if summary["steps"]:
-        lines += ["", *_steps(summary["steps"]), *_breakdown_by_step(summary["steps"])]
+        lines += ["", *_steps(summary["steps"]), *breakdown_by_step(summary["steps"])]
     if summary["breakdown"] is not None and summary["breakdown"]["parts"] is not None:
         lines += ["", *_breakdown(summary["breakdown"])]
     if found := list(requests.lines(result.last_load, slow_requests)):
@@ -191,16 +191,13 @@ def _steps(steps: Iterable[Json]) -> list[str]:
     ]
 
 
-def _breakdown_by_step(steps: Sequence[Json]) -> list[str]:
-    """The largest parts of each step's mean response time, as many as fit into a line."""
+def breakdown_by_step(steps: Sequence[Json]) -> list[str]:
+    """The largest parts of each step's mean response time."""
     rows = largest_parts_by_step(steps)
-    lines = ["", tr("Where the time goes in each step  (ms)")] if rows else []
+    lines = ["", tr("Where the time goes in each step (ms)")] if rows else []
     for load, mean_ms, parts in rows:
-        line = f"  {pad(load, 8, right=True)} {figure(mean_ms):>8}  {parts[0] if parts else ''}"
-        for part in parts[1:]:
-            if width(line) + width(part) + 2 <= WIDTH:
-                line += f", {part}"
-        lines.append(line.rstrip())
+        first, *more = wrapped(", ".join(parts), " " * 21) or [""]
+        lines += [f"  {pad(load, 8, right=True)} {figure(mean_ms):>8}  {first.strip()}".rstrip(), *more]
     return lines
 
 
@@ -272,10 +269,8 @@ def _dependencies(peers: Sequence[Json]) -> list[str]:
         growth: Json | None = peer["growth"]
         if growth is not None:
             factor, few, many = (figure(growth[name]) for name in ("factor", "from", "to"))
-            longer = tr(
-                "{factor} times as long with {many} connections as with {few}", factor=factor, few=few, many=many
-            )
-            lines.append(f"           {longer}")
+            template = "a request spends {factor} times as long there with {many} connections as with {few}"
+            lines.append(f"           {tr(template, factor=factor, few=few, many=many)}")
     return lines
 
 

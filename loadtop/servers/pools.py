@@ -154,7 +154,7 @@ class Pools(Struct, frozen=True):
             room_for(host, self.group, workers, wanted),
             Message(all_busy, slots=most, program=self.title),
             queue,
-            longest_wait(measured),
+            longest_wait(measured, Role.APPLICATION),
         )
 
     def _demands(self, measured: Measured, host: HostView, alone: bool) -> dict[str, Use]:

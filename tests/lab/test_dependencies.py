@@ -281,7 +281,8 @@ CASES = [
     ),
     Case(
         name="4 workers before slow queries", expected="apache-workers", build=small_pool_before_slow_queries,
-        concurrency=CLIENTS, proven=is_free, evidence="apache.", advice="and waits for mysql at",
+        concurrency=CLIENTS, proven=is_free, evidence="apache.",
+        advice="Raise MaxRequestWorkers from 4 ... for mysql at",
     ),
     Case(
         name="idle connections to a database", expected="none", build=idle_connections, concurrency=2, gain=None,

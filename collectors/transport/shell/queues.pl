@@ -179,14 +179,14 @@ sub clocks {
         ++$sum->[0];
         # As is_open() of tcp_clocks.py.
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
-        if ($in && $in <= 16) {
+        if ($in && $in <= 64 && $out <= 16) {
             my $lead = $out - $in;
             if ($open) { ++$sum->[5]{$lead} }
             elsif ($received < 10000) {
                 if ($sent > $received) { ++$sum->[6]{$lead} }
                 elsif ($sent == $received && $sent == $acked) {
                     my $seen = $sum->[5]{$lead} || 0;
-                    $open = $seen >= 5 && $seen >= 20 * ($sum->[6]{$lead} || 0);
+                    $open = $seen >= 5 && $seen >= 20 * (($sum->[6]{$lead} || 0) + ($sum->[5]{$lead + 1} || 0));
                 }
             }
         }

@@ -4,9 +4,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from loadtop.analysis.statistic import Json, Statistics
+from loadtop.diagnosis.dependency import FEWER, LEVELS
 from loadtop.model import LOADTOP, OTHER, Process
 from loadtop.model.server import Measure, ServerReading, columns
 from loadtop.rates.measured import HostView
@@ -26,6 +27,13 @@ _PARTS = {
 _READERS = {part: (attrgetter(key), attrgetter(*fields.values())) for part, (key, fields) in _PARTS.items()}
 
 
+class Level(NamedTuple):
+    """A closed load in an interval: its connections, and the requests that ended per second, not 0."""
+
+    connections: int
+    rps: float
+
+
 class HostTotals:
     """Adds up every interval of one machine into its part of the JSON summary."""
 
@@ -42,8 +50,8 @@ class HostTotals:
         self._peers = PeerTotals()
         self._newest: HostView | None = None
 
-    def add(self, host: HostView, *, whole: bool, connections: int | None = None) -> None:
-        """Count one interval, under a closed load of so many connections. One that is not whole, cut short by the end
+    def add(self, host: HostView, *, whole: bool, level: Level | None = None) -> None:
+        """Count one interval, under a closed load of this ``level``. One that is not whole, cut short by the end
         of the load, misses no sample."""
         self._newest = self._newest or host
         if not host.state.fresh:
@@ -55,7 +63,7 @@ class HostTotals:
         self._metrics.add([metric.read(host) for metric in HOST_METRICS])
         self._add_servers(host)
         self._processes.add(host)
-        self._peers.add(host, connections)
+        self._peers.add(host, level)
         for part, (key, values) in _READERS.items():
             for each in getattr(host.rates, part, None) or ():
                 self._parts[part][key(each)].add(values(each))
@@ -149,10 +157,6 @@ def _nested(flat: Json) -> Json:
 
 
 MOST_PEERS = 64  # services that are listed; a crawler asks thousands
-LEVELS, FEWER = 64, 1.5
-"""How many numbers of connections of the load are remembered of each service, and how many times fewer connections are
-clearly fewer; our own."""
-
 _PEER = {
     "connections": "connections",
     "questions": "questions",
@@ -163,41 +167,43 @@ _PEER_FIGURES = attrgetter(*_PEER.values())
 
 
 @dataclass(slots=True)
-class _Level:
+class _AtLevel:
     """Sums over the intervals with the same number of connections of the load."""
 
     intervals: int = 0
     questions: float = 0.0
-    exchanges: float = 0.0
+    requests: float = 0.0
+
+    @property
+    def ms(self) -> float:
+        """How long a request spent with the service, by Little's law."""
+        return 1000.0 * self.questions / self.requests
 
 
 @dataclass(slots=True)
 class _OnePeer:
     newest: PeerRates
     figures: Statistics = field(default_factory=lambda: Statistics(_PEER))
-    levels: dict[int, _Level] = field(default_factory=dict[int, _Level])
+    levels: dict[int, _AtLevel] = field(default_factory=dict[int, _AtLevel])
 
-    def add(self, peer: PeerRates, connections: int | None) -> None:
+    def add(self, peer: PeerRates, level: Level | None) -> None:
         self.newest = peer
         self.figures.add(_PEER_FIGURES(peer))
-        if connections is not None and peer.exchanges and (connections in self.levels or len(self.levels) < LEVELS):
-            level = self.levels.setdefault(connections, _Level())
-            level.intervals += 1
-            level.questions += peer.questions
-            level.exchanges += peer.exchanges
+        if level is not None and (level.connections in self.levels or len(self.levels) < LEVELS):
+            known = self.levels.setdefault(level.connections, _AtLevel())
+            known.intervals += 1
+            known.questions += peer.questions
+            known.requests += level.rps
 
     @property
     def growth(self) -> Json | None:
-        """How many times as long an exchange takes with the most connections of the load as with the fewest; ``None``
-        where these are too close to each other, or only one interval long."""
+        """How many times as long a request spends with the service with the most connections of the load as with the
+        fewest; ``None`` where these are too close to each other, or only one interval long."""
         known = sorted(number for number, level in self.levels.items() if level.intervals > 1)
         if not known or known[-1] < FEWER * known[0]:
             return None
         few, many = (self.levels[number] for number in (known[0], known[-1]))
-        if not few.questions:
-            return None
-        factor = many.questions / many.exchanges / (few.questions / few.exchanges)
-        return {"from": known[0], "to": known[-1], "factor": round(factor, 3)}
+        return {"from": known[0], "to": known[-1], "factor": round(many.ms / few.ms, 3)} if few.questions else None
 
 
 class PeerTotals:
@@ -206,10 +212,10 @@ class PeerTotals:
     def __init__(self) -> None:
         self._peers: dict[str, _OnePeer] = {}
 
-    def add(self, host: HostView, connections: int | None = None) -> None:
+    def add(self, host: HostView, level: Level | None = None) -> None:
         for peer in (host.rates.peers if host.rates is not None else None) or ():
             if peer.address in self._peers or len(self._peers) < MOST_PEERS:
-                self._peers.setdefault(peer.address, _OnePeer(peer)).add(peer, connections)
+                self._peers.setdefault(peer.address, _OnePeer(peer)).add(peer, level)
 
     def as_json(self) -> list[Json]:
         """``dependencies`` of the machine's entry in the JSON summary, those with the most pending requests first."""

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from loadtop import __version__
 from loadtop.analysis.statistic import Json
 from loadtop.analysis.totals.breakdown import BreakdownsByVerdict
-from loadtop.analysis.totals.host import HostTotals
+from loadtop.analysis.totals.host import HostTotals, Level
 from loadtop.analysis.totals.load import LoadTotals, StepTotals
 from loadtop.analysis.totals.series import Series, SeriesTotals
 from loadtop.analysis.totals.settings import Setting, Settings
@@ -128,11 +128,11 @@ class Totals:
             self._breakdowns.add(snapshot)
             self._forecast = snapshot.diagnosis.forecast or self._forecast
             whole = load is None or not (load.state.ended or (before and before.more))
-            connections = load.concurrency if load is not None and load.rate is None else None
+            level = _level(snapshot)
             for host in snapshot.measured.hosts:
                 if host.name not in self._hosts:
                     self._hosts[host.name] = HostTotals(host.name)
-                self._hosts[host.name].add(host, whole=whole, connections=connections)
+                self._hosts[host.name].add(host, whole=whole, level=level)
         if load is not None:
             if counted:
                 if load.step not in self._steps:
@@ -284,3 +284,11 @@ def _subject(finding: Finding) -> Json:
         "dependency": dependency,
         "lock": None if finding.lock is None else asdict(finding.lock),
     }
+
+
+def _level(snapshot: Snapshot) -> Level | None:
+    """The closed load of an interval in which requests ended."""
+    load, rates = snapshot.load, snapshot.measured.load_rates
+    if load is None or load.concurrency is None or load.rate is not None or rates is None or not rates.rps:
+        return None
+    return Level(load.concurrency, rates.rps)

@@ -107,7 +107,9 @@ def _advice(measured: Measured, host: HostView, page: ApacheStatus) -> Message:
     room = Message("Make sure that there is enough memory.")
     if page.mpm == "prefork":
         room = room_for(host, GROUP, capacity, flying + 1)
-    return sentences(more, shorter if kept > capacity / 2 else None, longest_wait(measured), room)
+    if kept > capacity / 2:
+        return sentences(more, shorter, room)
+    return sentences(more, longest_wait(measured, Role.WEB), room)
 
 
 def _accept_queue(measured: Measured, host: HostView, pages: Sequence[ApacheStatus]) -> int | None:

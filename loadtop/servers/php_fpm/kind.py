@@ -79,7 +79,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
         if pool.manager == "ondemand":  # which has neither
             raised = "Set pm = static: the pool grows too slowly towards its limit of {most}."
         slow = Message(raised, most=most)
-        return sentences(slow, started, queue, longest_wait(measured))
+        return sentences(slow, started, queue, longest_wait(measured, Role.APPLICATION))
     all_busy = "All children of the php-fpm pool {pool} are busy while the CPU is not."
     more = "Raise pm.max_children."
     if most is not None:
@@ -94,7 +94,7 @@ def _advice(measured: Measured, host: HostView, pool: FpmPool) -> Message:
         room_for(host, GROUP, most or 1, callers or 0),
         Message(all_busy, most=most, pool=pool.pool),
         queue,
-        longest_wait(measured),
+        longest_wait(measured, Role.APPLICATION),
     )
 
 
