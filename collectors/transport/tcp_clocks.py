@@ -157,7 +157,8 @@ class TcpSums:
         seen = {((each.remote_address, each.remote_port), each.user) for each in found}
         for key in self._asked.keys() - seen:
             del self._asked[key]
-            self._leads.pop(key, None)
+        for key in self._leads.keys() - self._asked.keys():
+            del self._leads[key]
 
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from loadtop.diagnosis.breakdown import OLD
 from loadtop.diagnosis.finding import Dependency
-from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, at_work, nearly_least_us
+from loadtop.diagnosis.response_times import CALM_PCT, SLOWER, SLOWER_CLEAR, LeastTime, at_work, fastest_us
 from loadtop.diagnosis.verdict import Assessment, Family, Row, Verdict, agreement
 from loadtop.i18n import Message, sentences
 from loadtop.model import Distribution, LoadSample, Role
@@ -164,11 +164,11 @@ class Dependencies:
             return _Base(min(fewer), SLOWER, FEWER_ASKED)
         if self._least.us is None:
             return None
-        slower = nearly_least_us(self._newest(MANY)) / self._least.us
-        if slower <= SLOWER_CLEAR:
+        fastest = fastest_us(self._newest(MANY))
+        if fastest <= SLOWER_CLEAR * self._least.us:
             return None
         factor = max(SLOWER, peer.questions / PER_QUESTION)
-        return _Base(self._least.us / 1000, factor, SHORTEST_REQUEST, slower > SLOWER)
+        return _Base(self._least.us / 1000, factor, SHORTEST_REQUEST, fastest > SLOWER * self._least.us)
 
 
 FEWER_ASKED = "loadtop: several times the wait under less load"

@@ -47,7 +47,7 @@ def slow_part(times: Distribution) -> tuple[float, float]:
     return which, percentile(times, which) / 1000
 
 
-def nearly_least_us(times: Distribution) -> float:
+def fastest_us(times: Distribution) -> float:
     """What the fastest requests take if all wait, and not just those of some pages: few of a queue with an order find
     it empty, but up to a fifth of one without."""
     low, high = (percentile(times, each) for each in (LOW_OF_SPREAD, HIGH_OF_SPREAD))

@@ -258,6 +258,11 @@ def test_thresholds(peer: PeerRates, in_flight: int, least: float, over: bool, h
     assert f"ms each (the fastest request took {least:.3g} ms in total). More workers" in advice(found)
 
 
+def test_an_engine_may_report_times_of_zero() -> None:
+    found = known(asked(host(peers=(mysql(10.0),)), [0.0] * 20, [300.0] * 20))
+    assert value(found, "dependency.ms") == 200.0
+
+
 @pytest.mark.parametrize(("rps", "real"), [(400.0, True), (401.0, False)])
 def test_less_than_five_ms_are_noise(rps: float, real: bool) -> None:
     found = known(asked(host(peers=(mysql(2.0),)), [1.0] * 20, [60.0] * 20, rps=rps, load={"in_flight": 2}))
