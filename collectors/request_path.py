@@ -77,7 +77,7 @@ class RequestPath:
         self._holders: Mapping[int, frozenset[int]] = {}
         self._looks = self._unconnected = 0
         self._patience = LEAST_LOOKS
-        self._settled = False
+        self._asks = self._settled = False
         self._search = Search("processes under test", self._running, self._look, AGAIN_S, SOON_S, MOST_S)
         self.finish, self.close = self._search.finish, self._search.close
 
@@ -94,6 +94,12 @@ class RequestPath:
     def looked(self) -> bool:
         """Whether there were looks enough while someone was connected to the tested ports: connections can be short."""
         return self._looks >= LEAST_LOOKS
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is certain whom those ask that take the requests. The first looks may meet a single request (for a
+        status page, say) that is not passed on yet."""
+        return self.looked or self._asks
 
     @property
     def problem(self) -> Message | None:
@@ -128,6 +134,7 @@ class RequestPath:
         if not same:
             places = self._follow(listening, {**asked, **await self._asked_now()}, own)
         self._looks += 1
+        self._asks = self._asks or bool(places)
         told_all = self._looks >= LEAST_LOOKS and places <= self._places
         most = LEAST_LOOKS if time.monotonic() - began > LONG_S else MOST_LOOKS
         self._settled = told_all or self._looks >= most

@@ -233,7 +233,10 @@ class UnderTest:
         """The web servers that are not under test, the application pools that those under test do not name, and the
         proxies and other pools that requests do not reach."""
         chosen, _ = await self._chosen()
-        path, followed = self.path, {pid for _, pid in self._proxies_here() if self.path.known}
+        path = self.path
+        if path.stranger and not path.certain:
+            return frozenset()
+        followed = {pid for _, pid in self._proxies_here() if path.known}
         if path.settled:  # no configuration that is read names these
             kinds = [kind for kind in self._kinds if kind.role is Role.APPLICATION and kind.pool_addresses is None]
             followed |= {pid for kind in kinds for pid in self._machine.servers(kind.group)}

@@ -115,7 +115,7 @@ def test_a_service_behind_a_web_server_is_named(
 def test_the_pool_behind_an_unknown_proxy_is_full(service: ServiceFactory, apache: ApacheFactory) -> None:
     pool = apache(mpm="prefork", workers=3, pages={"slow.cgi": SLOW}, keepalive_s=0)
     # Beside other tests, it may take seconds until Apache has started its workers.
-    found = summary(f"{service(FORWARDING, pool.port).url}slow.cgi", "-t", "9", clients=12)
+    found = summary(f"{service(FORWARDING, pool.port).url}slow.cgi", clients=12)
     assert told(found)[0] == "apache-workers", found["verdict"]
     assert {"httpd", "service"} <= groups(found)
 

@@ -81,6 +81,12 @@ def machine() -> Machine:
     return made
 
 
+@pytest.fixture
+def one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look is enough."""
+    monkeypatch.setattr(request_path, "LEAST_LOOKS", 1)
+
+
 def placed(machine: Machine, *kinds: Kind) -> tuple[set[int], set[int], list[list[str]]]:
     """Who is set aside, who is a service, and where Apache's page may be."""
 
@@ -97,23 +103,40 @@ def placed(machine: Machine, *kinds: Kind) -> tuple[set[int], set[int], list[lis
     return set(machine.aside or ()), set(machine.services), pages
 
 
+@pytest.mark.usefixtures("one_look")
 def test_other_servers_are_set_aside_and_not_queried(machine: Machine) -> None:
     machine.asked()
     assert placed(machine) == ({IDLE, PROXY}, {SERVICE}, [])
 
 
+def test_a_single_look_at_a_service_that_asks_nobody_sets_no_server_aside(machine: Machine) -> None:
+    """It may have met a request for a status page that the service has not passed on yet."""
+    machine.asked()
+    assert placed(machine)[:2] == (set(), {SERVICE})
+
+
+def test_a_single_look_at_a_service_that_asks_another_is_enough(machine: Machine) -> None:
+    machine.asked()
+    machine.opens(SERVICE, ("127.0.0.1", 40001), ("127.0.0.1", 8080))
+    assert placed(machine)[:2] == ({PROXY}, {SERVICE})
+
+
+@pytest.mark.usefixtures("one_look")
 def test_a_pool_at_the_tested_port_needs_no_web_server(machine: Machine) -> None:
     machine.processes((SERVICE, "gunicorn", "gunicorn"), (5, "bash", OTHER))
     machine.asked()
     assert placed(machine, GUNICORN) == ({IDLE, PROXY}, set(), [])
 
 
-@pytest.mark.parametrize(("looks", "aside"), [(1, {IDLE, PROXY, BACKEND}), (2, {IDLE, PROXY})])
+@pytest.mark.parametrize(("looks", "aside"), [(1, {PROXY, BACKEND}), (2, {PROXY})])
 def test_a_pool_that_is_not_reached_is_set_aside_after_some_looks(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, looks: int, aside: set[int]
+    monkeypatch: pytest.MonkeyPatch, looks: int, aside: set[int]
 ) -> None:
     """Connections to it can be short."""
     monkeypatch.setattr(request_path, "LEAST_LOOKS", looks)
+    machine = Machine()
+    machine.httpd[IDLE] = (Endpoint("127.0.0.1", 8000),)
+    machine.opens(IDLE, ("127.0.0.1", 8000))
     machine.processes((BACKEND, "gunicorn", "gunicorn"))
     machine.pools = (BACKEND,)
     machine.asked()
@@ -315,6 +338,7 @@ def test_a_page_that_loadtop_serves_sets_no_server_aside(machine: Machine) -> No
     assert placed(machine)[:2] == (set(), set())
 
 
+@pytest.mark.usefixtures("one_look")
 @pytest.mark.parametrize("leaves", [False, True])
 def test_a_server_in_a_container_counts_where_the_service_may_lead_there(machine: Machine, *, leaves: bool) -> None:
     machine.asked()
