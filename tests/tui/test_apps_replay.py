@@ -118,6 +118,17 @@ async def test_profiles_from_before_a_jump_are_shown(path: Path, appearance: App
         )
 
 
+async def test_profiles_from_before_a_jump_are_evidence(
+    snapshots: Sequence[Snapshot], path: Path, appearance: Appearance
+) -> None:
+    async with replayed(path, appearance) as (app, press):
+        app.player.seek(max(each.at for each in snapshots if each.diagnosis.verdict.bottleneck == "cpu"))
+        await press()
+        app.reader.view.history.profiles.clear()  # a jump in a long recording passes them over
+        await press("e")
+        assert "100.0 %  md5 (httpd)" in "\n".join(lines_of(app))
+
+
 async def test_no_host_can_be_added(path: Path, appearance: Appearance) -> None:
     async with replayed(path, appearance) as (app, press):
         await press("h")

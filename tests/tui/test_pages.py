@@ -278,3 +278,19 @@ async def test_the_profile_of_a_host(appearance: Appearance, size: tuple[int, in
         assert feed.commands == [TakeProfile("web1")]
         await pilot.press("P")
         assert feed.commands == [TakeProfile("web1")] * 2
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(50, "cpu"), (9, "none")])
+async def test_the_hottest_functions_are_evidence_of_a_full_cpu(
+    appearance: Appearance, seconds: int, verdict: str
+) -> None:
+    *before, last = moments("done")[:seconds]
+    assert last.diagnosis.verdict.bottleneck == verdict
+    profile = Profile("web1", "perf", (("httpd;main;md5", 3), ("httpd;main", 1)))
+    frame = replace(last.measured.frame, profiles=(profile,))
+    feed = FakeFeed([*before, replace(last, measured=replace(last.measured, frame=frame))])
+    async with running(feed, appearance, (120, 40)) as (app, pilot):
+        await pilot.press("e")
+        shown = "\n".join(lines_of(app))
+        rows = ("00:49  CPU time of web1 (perf, 5 s, 4 samples)", "75.0 %  md5 (httpd)", "25.0 %  main (httpd)")
+        assert [row in shown for row in rows] == [verdict == "cpu"] * 3

@@ -210,11 +210,15 @@ def requests(appearance: Appearance, view: View) -> PageScreen:
 
 
 def profile(appearance: Appearance, view: View) -> PageScreen:
-    """One of the first host, with names as they can be made up; none of others."""
+    return ProfileScreen(appearance, profiled(view), live=True)
+
+
+def profiled(view: View) -> View:
+    """The view with a profile of the first host, with names as they can be made up; none of others."""
     stacks = (("httpd;main;" + 99 * "x", 70), (f"httpd;\x1b[2J{'y;' * 30}\u202e", 29), ("php-fpm", 1))
     found = {host.name: (9.0, Profile(host.name, "perf", stacks, (("httpd;read", 3),))) for host in view.hosts[:1]}
     view.history.profiles = found
-    return ProfileScreen(appearance, view, live=True)
+    return view
 
 
 def tune(appearance: Appearance, view: View) -> PageScreen:
@@ -239,7 +243,7 @@ def sessions(appearance: Appearance, _: View) -> PageScreen:
 PAGES: dict[str, Make] = {
     "help": HelpScreen,
     "help of a replay": ReplayHelp,
-    "evidence": EvidenceScreen,
+    "evidence": lambda appearance, view: EvidenceScreen(appearance, profiled(view)),
     "requests": requests,
     "profile": profile,
     "no profile": lambda appearance, view: ProfileScreen(appearance, view, live=False),

@@ -115,9 +115,17 @@ class ReplayCockpit(Cockpit, inherit_bindings=False):
         if not self.player.seek_change(after=after):
             self.say(tr("no later change of the verdict" if after else "no earlier change of the verdict"))
 
+    def action_evidence(self) -> None:
+        self._read_profiles()
+        super().action_evidence()
+
     def action_profile(self) -> None:
-        self.reader.view.history.profiles |= self.player.profiles()
+        self._read_profiles()
         self._open(ProfileScreen(self.appearance, self.reader.view, live=False))
+
+    def _read_profiles(self) -> None:
+        """Add those of the intervals that a jump passed over."""
+        self.reader.view.history.profiles |= self.player.profiles()
 
     def action_help(self) -> None:
         self._open(ReplayHelp(self.appearance, self.reader.view))

@@ -1,10 +1,12 @@
-"""The evidence: every finding that holds, each value against its threshold, and the source of the threshold."""
+"""The evidence: every finding that holds, each value against its threshold, the source of the threshold, and the
+hottest functions where a CPU is the limit."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from loadtop.diagnosis.cpu import PROFILED
 from loadtop.diagnosis.finding import NONE, Evidence, Finding
 from loadtop.i18n import Translatable, duration, pad, tr
 from loadtop.servers.registry import evidence_title
@@ -12,6 +14,7 @@ from tui.drawing.graph import Ring, against, span_of, top_of
 from tui.drawing.line import Line, Role, Span, beside, clip, fit, hanging, length, line, message_text, safe, width
 from tui.drawing.numbers import quantity
 from tui.drawing.verdicts import counts, named, sentence, threshold_of
+from tui.screens.profile import hottest
 from tui.state.view import View
 from tui.widgets.page import PageScreen
 
@@ -58,7 +61,14 @@ class EvidenceScreen(PageScreen):
             lines += [(), *self._plot(item, finding, view, cells)]
         if not finding.evidence:
             lines.append(line(Span(tr("not enough data for a verdict"), Role.DIM)))
-        return lines
+        return [*lines, *self._functions(finding, view, cells)]
+
+    def _functions(self, finding: Finding, view: View, cells: int) -> list[Line]:
+        """Those of the newest profile of a host whose CPU is the limit."""
+        at, profile = view.history.profiles.get(finding.host or "", (0.0, None))
+        if finding.bottleneck not in PROFILED or profile is None or not profile.stacks:
+            return []
+        return [(), *hottest(at, profile, cells, self.glyphs.ellipsis)]
 
     def _plot(self, item: Evidence, finding: Finding, view: View, cells: int) -> list[Line]:
         """A value, its threshold and the source of that; beside them the past values, with the threshold as a line."""

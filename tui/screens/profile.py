@@ -33,21 +33,31 @@ class ProfileScreen(PageScreen):
             waits = "Profiling {host} for {seconds} s. The result follows a few seconds later."
             words = waits if self._live else "No profile of {host} up to this point."
             return hanging((), tr(words, host=safe(host.name), seconds=PROFILE_S), cells)
-        when = line(Span(f"{clock(at)}  ", Role.DIM))
         if profile.problem:
-            return hanging(when, safe(rendered(profile.problem)), cells, Role.WARN)
-        lines: list[Line] = [*hanging(when, safe(heading(profile)), cells, Role.TITLE), ()]
-        lines += (self._row(pct, name, cells) for name, pct in profile.hottest())
+            return hanging(_when(at), safe(rendered(profile.problem)), cells, Role.WARN)
+        ellipsis = self.glyphs.ellipsis
+        lines = hottest(at, profile, cells, ellipsis)
         if profile.calls:
             lines += [(), line(Span(tr("Waiting in system calls"), Role.TITLE))]
-            lines += (self._row(pct, name, cells) for name, pct in profile.waited())
+            lines += (_row(pct, name, cells, ellipsis) for name, pct in profile.waited())
         return [*lines, (), line(Span(tr("Calls"), Role.TITLE)), *self._tree(profile, cells)]
 
     def _tree(self, profile: Profile, cells: int) -> list[Line]:
         return [
-            self._row(100.0 * samples / max(1, profile.samples), f"{'  ' * level}{function}", cells)
+            _row(100.0 * samples / max(1, profile.samples), f"{'  ' * level}{function}", cells, self.glyphs.ellipsis)
             for level, function, _, samples in calls(profile, LEAST)
         ]
 
-    def _row(self, pct: float, name: str, cells: int) -> Line:
-        return line(Span(f"{pct:6.1f} %  ", Role.VALUE), clip(safe(name), cells - 10, self.glyphs.ellipsis))
+
+def hottest(at: float, profile: Profile, cells: int, ellipsis: str) -> list[Line]:
+    """The functions that run most often, below a heading with the time ``at`` which the profile was complete."""
+    head = hanging(_when(at), safe(heading(profile)), cells, Role.TITLE)
+    return [*head, *(_row(pct, name, cells, ellipsis) for name, pct in profile.hottest())]
+
+
+def _when(at: float) -> Line:
+    return line(Span(f"{clock(at)}  ", Role.DIM))
+
+
+def _row(pct: float, name: str, cells: int, ellipsis: str) -> Line:
+    return line(Span(f"{pct:6.1f} %  ", Role.VALUE), clip(safe(name), cells - 10, ellipsis))
