@@ -19,9 +19,10 @@ from types import NoneType, UnionType
 from typing import Any, NamedTuple, TextIO, cast, get_args, get_type_hints
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, astuple
 
 from loadtop import model
+from loadtop.diagnosis.breakdown import Share
 from loadtop.diagnosis.finding import Evidence, Finding
 from loadtop.i18n import Message
 from loadtop.model import HostSample
@@ -221,6 +222,14 @@ def _buckets(snapshot: Snapshot) -> Iterator[tuple[str, int, int, int]]:
             yield (part, *bounds(bucket), count)
 
 
+def _breakdown(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
+    """Yield the parts of the mean response time, then what they do not explain; nothing if no host was measured."""
+    found = snapshot.breakdown
+    if found is not None and found.shares is not None:
+        yield from map(astuple, found.shares)
+        yield "unexplained", None, None, found.unexplained_ms, None, None, None
+
+
 def _generator_workers(snapshot: Snapshot) -> Iterator[tuple[int, float, float | None]]:
     generator = None if snapshot.load is None else snapshot.load.generator
     if generator is not None:
@@ -258,6 +267,7 @@ TABLES = (
     ExportTable("stated_times", _figures(model.StatedTimes, _same), _of_load("stated")),
     ExportTable("latency", _latency_columns(), _latencies),
     ExportTable("latency_bucket", _items("part", "from_us", "to_us", "count"), _buckets),
+    ExportTable("breakdown", _items(*Share.__struct_fields__), _breakdown),
     ExportTable("host", _host_columns(), attrgetter("measured.hosts")),
     _of_hosts("core", _with_rates("cores", "id", records=_field(attrgetter("cpu"), "cores")), _core_columns()),
     _of_hosts(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from loadtop.pipeline.snapshot import Snapshot
 from loadtop.rates.metrics import LOAD_METRICS
@@ -66,6 +67,17 @@ def test_counters_stand_as_measured_and_rates_as_computed(snapshots: list[Snapsh
     assert of("apache", "closing", rows)
     (columns,) = (table.names for table in TABLES if table.name == "host")
     assert {"paging_oom_kills_rate", "tcp_active_opens_rate", "cgroup_memory_failures_rate"} <= set(columns)
+
+
+def test_the_parts_of_the_breakdown_add_up_to_the_mean(snapshots: list[Snapshot], rows: Rows) -> None:
+    found = {each.measured.frame.number: each.breakdown for each in snapshots if each.breakdown is not None}
+    shares = [(number, *astuple(share)) for number, each in found.items() for share in each.shares or ()]
+    exported = [(number, *cells) for number, _, *cells in rows["breakdown"]]
+    assert shares
+    assert [row for row in exported if row[1] != "unexplained"] == shares
+    for number, each in found.items():
+        parts = [ms for row, _, _, _, ms, *_ in exported if row == number and ms is not None]
+        assert sum(parts) == pytest.approx(0.0 if each.shares is None else each.mean_ms)
 
 
 def test_every_kind_of_server_has_a_table(rows: Rows) -> None:
