@@ -31,6 +31,14 @@ echo '<module> (a.py:9);work (a.py:3) 480'
 echo 'py-spy> Wrote raw flamegraph data. Samples: 480 Errors: 0'
 """
 FAILS = "#!/bin/sh\nexit 1\n"
+AT_ONCE = PERF.replace('"$@"; exit', "exit")
+ONLY_AS_ROOT = AT_ONCE.replace("case", '[ "$AS_ROOT" ] || exit 1\ncase', 1)
+SUDO = """#!/bin/sh
+printf '%s\\n' "$*" >>"$SUDO_LOG"
+[ "$1" = -n ] && [ -z "$SUDO_PASSWORD" ] || exit 1
+shift
+AS_ROOT=yes exec "$@"
+"""
 
 
 @pytest.fixture
@@ -97,6 +105,29 @@ async def test_profilers_of_languages(tools: Path, name: str, tool: str, script:
     process.kill()
     await process.wait()
     assert (profile.tool, profile.stacks) == (tool, (stack,))
+
+
+@pytest.mark.parametrize(
+    ("perf", "password", "tool", "used_for"),
+    [
+        (AT_ONCE, "", "perf", []),
+        (ONLY_AS_ROOT, "", "perf", ["-n nice perf record", "-n nice perf script", "-n true"]),
+        (ONLY_AS_ROOT, "needed", "/proc", ["-n true"]),
+    ],
+    ids=["not needed", "without a password", "with a password"],
+)
+async def test_sudo_is_used_if_it_is_needed_and_asks_no_password(
+    tools: Path, monkeypatch: pytest.MonkeyPatch, perf: str, password: str, tool: str, used_for: list[str]
+) -> None:
+    log = tools / "log"
+    log.touch()
+    monkeypatch.setenv("SUDO_LOG", str(log))
+    monkeypatch.setenv("SUDO_PASSWORD", password)
+    for name, script in (("perf", perf), ("sudo", SUDO), ("id", "#!/bin/sh\necho 1000\n")):
+        _install(tools / name, script)
+    profile = await _profile(os.getpid(), far=False)
+    assert profile.tool == tool
+    assert sorted(" ".join(call.split()[:4]) for call in log.read_text().splitlines()) == used_for
 
 
 @pytest.mark.parametrize("far", [False, True], ids=["near", "far"])
