@@ -6,8 +6,10 @@ transport began:
 ``readings N``: how often the connections were looked at; the first line.
 ``queues N``: how often the accept queues were; ``= PORT QUEUED``: connections that waited at a port to be accepted.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
-``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS``: what was found on the connections that processes of
-that user have opened to a place, as in :class:`loadtop.model.Peer`; questions and ages may be decimal numbers.
+``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS UNANSWERED UNANSWERED_AGE_MS``: what was found on the
+connections that processes of that user have opened to a place, as in :class:`loadtop.model.Peer`; and how many of the
+questions are none if the place is a MySQL server, with their ages. All but connections and segments may be decimal
+numbers.
 ``| PATH USER ...``: the same of a unix socket.
 """
 
@@ -32,6 +34,7 @@ MOST_PEERS = 256  # places that are followed on one machine
 MOST_PATH = 108  # characters of the path of a unix socket; unix(7)
 _MOST_USER = 2**32 - 1
 _ROOT = 0
+_NONE = (0.0,) * 6
 
 SERVICES = (
     Service("http", re.compile("lighttpd|caddy"), (80, 443, 8000, 8080, 8443)),
@@ -46,15 +49,19 @@ SERVICES = (
 @dataclass(slots=True)
 class Sums:
     """Sums over readings of a transport, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
-    connection that was opened."""
+    connection that was opened. ``unanswered`` and ``unanswered_age_ms``: of the questions that may be messages which
+    MySQL does not answer."""
 
     connections: int = 0
     questions: float = 0.0
     age_ms: float = 0.0
     segments: int = 0
+    unanswered: float = 0.0
+    unanswered_age_ms: float = 0.0
 
     def row(self, mark: str, place: str, user: int) -> str:
-        return f"{mark} {place} {user} {self.connections} {self.questions:.2f} {self.age_ms:.2f} {self.segments}\n"
+        asked = f"{self.connections} {self.questions:.2f} {self.age_ms:.2f} {self.segments}"
+        return f"{mark} {place} {user} {asked} {self.unanswered:.2f} {self.unanswered_age_ms:.2f}\n"
 
 
 class Asked(Struct, frozen=True):
@@ -66,10 +73,13 @@ class Asked(Struct, frozen=True):
     questions: float
     age_ms: float
     segments: int
+    unanswered: float
+    unanswered_age_ms: float
 
     @property
-    def counters(self) -> tuple[int, float, float, int]:
-        return self.connections, self.questions, self.age_ms, self.segments
+    def counters(self) -> tuple[float, ...]:
+        asked = self.connections, self.questions, self.age_ms, self.segments
+        return *asked, self.unanswered, self.unanswered_age_ms
 
 
 class Clocks(Struct, frozen=True):
@@ -97,13 +107,13 @@ def parse(text: str) -> Clocks:
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted[_place(words[1])].add(count(words[2], "user of a socket", _MOST_USER))
-        elif len(words) == 7 and words[0] in (">", "|"):
+        elif len(words) == 9 and words[0] in (">", "|"):
             user = count(words[2], "user of a socket", _MOST_USER)
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
             what = "open connections of the server"
             connections, segments = row((words[3], words[6]), what)
-            questions, age_ms = (decimal(each, what) for each in words[4:6])
-            asked.append(Asked(place, user, connections, questions, age_ms, segments))
+            questions, age_ms, *unanswered = (decimal(each, what) for each in (*words[4:6], *words[7:]))
+            asked.append(Asked(place, user, connections, questions, age_ms, segments, *unanswered))
         elif len(words) == 2 and words[0] == "queues":
             queue_readings = count(words[1], "readings")
         elif len(words) == 3 and words[0] == "=":
@@ -184,6 +194,7 @@ class PeerCounters:
 
     def __init__(self, services: Iterable[Service] = SERVICES) -> None:
         self._services = tuple(services)
+        self._one_way = frozenset(each.name for each in self._services if each.one_way)
         self._before: dict[Peering, Asked] = {}
         self._zeros: dict[Peering, Asked | None] = {}
 
@@ -202,25 +213,26 @@ class PeerCounters:
         depths: dict[Endpoint, int] = {}
         for peering, depth in chosen.items():
             zero = self._zeros.setdefault(peering, self._before.get(peering))
-            now, then = newest[peering].counters, (0, 0, 0, 0) if zero is None else zero.counters
+            now, then = newest[peering].counters, _NONE if zero is None else zero.counters
             if min(a - b for a, b in zip(now, then, strict=True)) < 0:  # it was restarted
-                self._zeros[peering], then = None, (0, 0, 0, 0)
+                self._zeros[peering], then = None, _NONE
             place = peering[0]
-            added = sums.get(place, (0, 0, 0, 0))
+            added = sums.get(place, _NONE)
             sums[place] = tuple(c + a - b for a, b, c in zip(now, then, added, strict=True))
             depths[place] = min(depth, depths.get(place, depth))
         self._before = newest
         found: list[Peer] = []
-        for place, (connections, questions, age_ms, segments) in sums.items():
+        for place, (connections, questions, age_ms, segments, unanswered, unanswered_age_ms) in sums.items():
             kind = kind_of(self._services, place, processes.get(place, ""))
+            one_way = kind in self._one_way
             found.append(
                 Peer(
                     str(place),
                     kind,
                     depths[place],
                     round(connections),
-                    round(questions, 2),
-                    round(age_ms, 2),
+                    round(questions - unanswered * one_way, 2),
+                    round(age_ms - unanswered_age_ms * one_way, 2),
                     round(segments),
                     watched=place in watched,
                     by_connection=place.port == PORT,

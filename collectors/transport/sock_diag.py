@@ -37,7 +37,7 @@ _NO_COOKIE, _IPV4_BYTES = 2**64 - 1, 4
 _REQUEST_OF_BOTH = struct.Struct("=3xB48xI4x")  # struct inet_diag_req
 _ESTABLISHED = 1 << 1
 _INFO, _ASK_INFO = 2, 1 << 1  # INET_DIAG_INFO, and its bit in the request
-_ENDS = struct.Struct("=B3x2s2s16s16s24xI")  # of struct inet_diag_msg: family, ports, addresses, user
+_ENDS = struct.Struct("=B3x2s2s16s16s20xII")  # of struct inet_diag_msg: family, ports, addresses, bytes sent, user
 _CLOCKS = struct.Struct("=24xI16xI4xII92xII")  # of struct tcp_info; its last two fields came with Linux 4.6
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIIIII")
 _BYTECODE, _AT_LEAST, _AT_MOST = 1, 2, 3  # INET_DIAG_REQ_BYTECODE, INET_DIAG_BC_S_GE, INET_DIAG_BC_S_LE
@@ -65,15 +65,16 @@ class _Socket(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """An established connection: segments sent that the peer has not acknowledged; ms since data was last sent and
-    received, and since the last segment that acknowledges anything; data segments in both directions. Addresses are
-    packed: 4 bytes, or 16."""
+    """An established connection: bytes and segments sent that the peer has not acknowledged; ms since data was last
+    sent and received, and since the last segment that acknowledges anything; data segments in both directions.
+    Addresses are packed: 4 bytes, or 16."""
 
     address: bytes
     port: int
     remote_address: bytes
     remote_port: int
     user: int
+    unacknowledged_bytes: int
     unacknowledged: int
     sent_ms: int
     received_ms: int
@@ -127,7 +128,7 @@ def connections(served: Collection[int], accepted: Callable[[bytes, int, int], N
     """The established connections of which the kernel tells clocks, without those at ``served`` ports: of these,
     ``accepted`` gets the packed address, the port and the user. Raises ``OSError`` as :func:`listeners` does."""
     for message in answers(_REQUEST_OF_BOTH.pack(_ASK_INFO, _ESTABLISHED), 0, _BOTH_FAMILIES):
-        family, own, _, address, _, user = _ENDS.unpack_from(message, HEADER.size)
+        family, own, _, address, _, _, user = _ENDS.unpack_from(message, HEADER.size)
         port = int.from_bytes(own, "big")
         if port in served:
             accepted(_plain(family, address), port, user)
@@ -162,19 +163,15 @@ def the_same(known: Sequence[Connection]) -> Iterator[Connection | None]:
 
 def _connection(message: bytes) -> Connection | None:
     """What the kernel says of a connection; ``None`` where it tells no clocks."""
-    family, own, remote_port, address, remote_address, user = _ENDS.unpack_from(message, HEADER.size)
+    family, own, remote_port, address, remote_address, sent, user = _ENDS.unpack_from(message, HEADER.size)
     at = HEADER.size + _MESSAGE.size
     while at + ATTRIBUTE.size <= len(message):
         length, kind = ATTRIBUTE.unpack_from(message, at)
         if kind == _INFO and length >= ATTRIBUTE.size + _CLOCKS.size:
-            return Connection(
-                _plain(family, address),
-                int.from_bytes(own, "big"),
-                _plain(family, remote_address),
-                int.from_bytes(remote_port, "big"),
-                user,
-                *_CLOCKS.unpack_from(message, at + ATTRIBUTE.size),
-            )
+            here, there = _plain(family, address), _plain(family, remote_address)
+            ports = int.from_bytes(own, "big"), int.from_bytes(remote_port, "big")
+            clocks = _CLOCKS.unpack_from(message, at + ATTRIBUTE.size)
+            return Connection(here, ports[0], there, ports[1], user, sent, *clocks)
         at += max(ATTRIBUTE.size, (length + 3) & ~3)
     return None
 

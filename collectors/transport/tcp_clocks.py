@@ -11,6 +11,9 @@ is not answered is not acknowledged at all, or without data, when the peer's ack
 Linux does not delay it on a new connection: then answer, question and acknowledgement share a tick, and the number of
 segments decides (:class:`Lead`).
 
+A client of MySQL that has closed a prepared statement looks as if it waited, since that has no answer. Such messages
+are counted apart (:class:`Unanswered`): only what reads the sums knows which service is at a place.
+
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
 walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in TIME_WAIT.
 Connections that two walks have found, such as those of a pool, are also read one by one between walks; the next walk
@@ -52,6 +55,13 @@ ACKNOWLEDGED_WITHIN_MS = 500
 """How late a peer may acknowledge a question: Linux delays that for 40 to 200 ms (TCP_DELACK_MIN and TCP_DELACK_MAX),
 and the way takes time. Later acknowledgements are those of keep-alive probes, which begin after a second or more."""
 
+UNANSWERED_BYTES = frozenset((9, 18))
+"""COM_STMT_CLOSE, which MySQL does not answer: a header of 4 bytes, the command, a number of 4 bytes; once or twice.
+A request to MySQL of one of these lengths has a text of 4 or 13 bytes."""
+
+DELAY_MS = 40
+"""Linux delays the acknowledgement of what has no answer for at least so long (TCP_DELACK_MIN)."""
+
 PackedAddress = tuple[bytes, int]  # and port
 Ends = tuple[PackedAddress, PackedAddress]  # the own and the other
 
@@ -86,6 +96,25 @@ class Lead:
 
 
 @dataclass(slots=True)
+class Unanswered:
+    """How often the bytes that a service has not acknowledged yet were those of requests, and of messages without an
+    answer; with those that are sent for less and for more than half the delay of an acknowledgement."""
+
+    seen: Counter[tuple[bool, bool]] = field(default_factory=Counter[tuple[bool, bool]])
+
+    def share(self, each: sock_diag.Connection) -> float:
+        """How likely it is that what a connection with a pending request has sent last has no answer. If it has been
+        acknowledged, that is the share of such messages among those that were not yet, at about the same age."""
+        if each.unacknowledged_bytes:
+            certain = each.unacknowledged_bytes in UNANSWERED_BYTES
+            self.seen[2 * each.sent_ms >= DELAY_MS, certain] += 1
+            return 1.0 if certain else 0.0
+        late = each.sent_ms >= DELAY_MS
+        unanswered, requests = self.seen[late, True], self.seen[late, False]
+        return unanswered / (unanswered + requests) if unanswered >= LEAST_PENDING else 0.0
+
+
+@dataclass(slots=True)
 class TcpSums:
     """Adds up what is seen on connections in each reading."""
 
@@ -98,6 +127,9 @@ class TcpSums:
     _staying: list[sock_diag.Connection] = field(default_factory=list[sock_diag.Connection])
     _between: dict[Ends, Sums] = field(default_factory=dict[Ends, Sums])  # of each connection, since the last reading
     _leads: defaultdict[tuple[PackedAddress, int], Lead] = field(default_factory=lambda: defaultdict(Lead))
+    _unanswered: defaultdict[tuple[PackedAddress, int], Unanswered] = field(
+        default_factory=lambda: defaultdict(Unanswered)
+    )
 
     def add_queues(self, queues: Mapping[int, int]) -> None:
         """Add a reading of accept queues, by port."""
@@ -124,6 +156,8 @@ class TcpSums:
             asked.connections += 1
             asked.questions += seen.questions / seen.connections
             asked.age_ms += seen.age_ms / seen.connections
+            asked.unanswered += seen.unanswered / seen.connections
+            asked.unanswered_age_ms += seen.unanswered_age_ms / seen.connections
             asked.segments += max(0, each.segments_out - before.get(ends, 0))
             if ends in before:
                 self._staying.append(each)
@@ -146,9 +180,13 @@ class TcpSums:
 
     def _see(self, sums: Sums, each: sock_diag.Connection) -> None:
         sums.connections += 1
-        if self._leads[(each.remote_address, each.remote_port), each.user].is_pending(each):
+        key = (each.remote_address, each.remote_port), each.user
+        if self._leads[key].is_pending(each):
+            unanswered = self._unanswered[key].share(each)
             sums.questions += 1
             sums.age_ms += each.sent_ms
+            sums.unanswered += unanswered
+            sums.unanswered_age_ms += unanswered * each.sent_ms
 
     def _make_room(self, found: Sequence[sock_diag.Connection]) -> None:
         """Forget places without a connection, if there are too many to follow."""
@@ -159,6 +197,7 @@ class TcpSums:
             del self._asked[key]
         for key in self._leads.keys() - self._asked.keys():
             del self._leads[key]
+            self._unanswered.pop(key, None)
 
     def text(self) -> str:
         """The sums, in the format of :mod:`collectors.linux.peers`."""

@@ -168,7 +168,7 @@ async def test_open_questions_are_counted_there(telling: SshTransport) -> None:
         text = (await telling.read(request)).files[CLOCKS]
         assert isinstance(text, str), text
         clocks = parse_clocks(text)
-        return next((each for each in clocks.asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))
+        return next((each for each in clocks.asked if each.place == place), Asked(place, *[0] * 7))
 
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
@@ -196,6 +196,36 @@ async def test_open_questions_are_counted_there(telling: SshTransport) -> None:
         assert later.questions <= answered.questions + 1
 
 
+async def test_messages_without_an_answer_are_counted_apart_there(telling: SshTransport) -> None:
+    request = Request((Wanted(CLOCKS),))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as client,
+        listener.accept()[0] as server,
+    ):
+        place = Endpoint(*server.getsockname())
+
+        async def ask() -> None:
+            while True:
+                client.sendall(b"question")
+                server.recv(10)
+                server.sendall(b"answer")
+                client.recv(10)
+                client.sendall(b"closing: ")
+                await asyncio.sleep(0.01)
+                server.recv(10)
+
+        asking = asyncio.create_task(ask())
+        async with asyncio.timeout(20):
+            found = dict[Endpoint, float]()
+            while found.get(place, 0.0) < 3:
+                text = (await telling.read(request)).files[CLOCKS]
+                assert isinstance(text, str), text
+                found = {each.place: each.unanswered for each in parse_clocks(text).asked}
+        asking.cancel()
+        await asyncio.wait((asking,))
+
+
 async def test_who_was_greeted_and_has_answered_waits(telling: SshTransport) -> None:
     """All this may happen within one tick of the clocks. Then the number of segments tells, once it was seen on other
     connections that are clearly waiting."""
@@ -215,7 +245,7 @@ async def test_who_was_greeted_and_has_answered_waits(telling: SshTransport) -> 
         async def asked() -> Asked:
             text = (await telling.read(request)).files[CLOCKS]
             assert isinstance(text, str), text
-            return next((each for each in parse_clocks(text).asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))
+            return next((each for each in parse_clocks(text).asked if each.place == place), Asked(place, *[0] * 7))
 
         for _ in range(5):
             await greet(0.02)
@@ -312,7 +342,7 @@ async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, 
     async def asked() -> Asked:
         text = (await far.read(request)).files[CLOCKS]
         assert isinstance(text, str), text
-        return next((each for each in parse_clocks(text).asked if each.place == place), Asked(place, 0, 0, 0, 0, 0))
+        return next((each for each in parse_clocks(text).asked if each.place == place), Asked(place, *[0] * 7))
 
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as client:
         assert not (await asked()).connections

@@ -57,6 +57,18 @@ pg_query($db, "SELECT pg_sleep(0.02)");
 pg_query($db, "COMMIT");
 echo "counted";
 """
+PREPARED = """
+for ($number = 0; $number < 5; $number++) {
+    $statement = $db->prepare("SELECT n FROM hits WHERE id = ?");
+    $id = random_int(1, ROWS);
+    $statement->bind_param("i", $id);
+    $statement->execute();
+    $statement->get_result()->fetch_all();
+    $statement->close();
+    usleep(20000);
+}
+"""
+"""The last message to the database before each pause has no answer."""
 COMPUTING = '$db->query("SELECT SUM(SQRT(seq)) FROM seq_1_to_40000");'
 REDIS_PAGE = """<?php
 $link = fsockopen("127.0.0.1", PORT);
@@ -173,6 +185,14 @@ def small_pool_before_slow_queries(bench: Bench, lifted: bool) -> Stand:
     return Stand(f"{server.url}page.php")
 
 
+def small_pool_with_pauses(bench: Bench, lifted: bool) -> Stand:
+    database = shop(bench)
+    page = mysql_page(database, PREPARED, persistent=True)
+    workers = WORKERS if lifted else 4
+    server = bench.apache(mpm="prefork", php="mod", workers=workers, pages={"page.php": page}, extensions=MYSQLI)
+    return Stand(f"{server.url}page.php")
+
+
 def idle_connections(bench: Bench, _lifted: bool) -> Stand:
     """Every worker keeps a connection that it used once; few are used at a time."""
     database = shop(bench)
@@ -283,6 +303,11 @@ CASES = [
         name="4 workers before slow queries", expected="apache-workers", build=small_pool_before_slow_queries,
         concurrency=CLIENTS, proven=is_free, evidence="apache.",
         advice="Raise MaxRequestWorkers from 4 ... for mysql at",
+    ),
+    Case(
+        name="4 workers that pause after prepared statements", expected="apache-workers", build=small_pool_with_pauses,
+        concurrency=CLIENTS, proven=is_free, evidence="apache.",
+        advice="Raise MaxRequestWorkers from 4 ... in pauses of the page",
     ),
     Case(
         name="idle connections to a database", expected="none", build=idle_connections, concurrency=2, gain=None,

@@ -17,9 +17,10 @@ my ($segments, %told, %since, $followed, %quiet, $refused) = {};
 my ($tested, $queue_readings, %queued) = ("", 0);
 # When the clocks are read next; the threads to look at until the next sample, and how many looks are left.
 my ($clocks_due, $moments, @threads) = (0, 0);
-# The sums by place and user: connections, open questions, their age, segments, the newest reading that has one, and how
-# often each lead was seen on connections with and without an open question, as Lead in tcp_clocks.py counts them. The
-# same by what the kernel tells, and where struct tcp_info is in that.
+# The sums by place and user: connections, open questions, their age, segments, those that may be messages without an
+# answer, and their age; the newest reading that has one; how often each lead was seen on connections with and without an
+# open question, as Lead in tcp_clocks.py counts them; and what Unanswered does. The same by what the kernel tells, and
+# where struct tcp_info is in that.
 my (%sums, %known);
 my ($info, $head, $fields) = (0, "", "");
 my %orders = (
@@ -90,7 +91,7 @@ my %orders = (
         }
         put("\n#$_[0]\nreadings $readings\n", keys %accepted, "queues $queue_readings\n");
         put("= $_ $queued{$_}\n") for keys %queued;
-        put(m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 3]\n") for keys %sums;
+        put(m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 5]\n") for keys %sums;
     },
 );
 # Adds to what is sent together when it is complete, because each part wakes sshd here, and the client and the program that
@@ -181,20 +182,26 @@ sub clocks {
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
         if ($in && $in <= 64 && $out <= 16) {
             my $lead = $out - $in;
-            if ($open) { ++$sum->[5]{$lead} }
+            if ($open) { ++$sum->[7]{$lead} }
             elsif ($received < 10000) {
-                if ($sent > $received) { ++$sum->[6]{$lead} }
+                if ($sent > $received) { ++$sum->[8]{$lead} }
                 elsif ($sent == $received && $sent == $acked) {
-                    my $seen = $sum->[5]{$lead} || 0;
-                    $open = $seen >= 5 && $seen >= 20 * (($sum->[6]{$lead} || 0) + ($sum->[5]{$lead + 1} || 0));
+                    my $seen = $sum->[7]{$lead} || 0;
+                    $open = $seen >= 5 && $seen >= 20 * (($sum->[8]{$lead} || 0) + ($sum->[7]{$lead + 1} || 0));
                 }
             }
         }
-        if ($in ? $open : $out ? $out < 64 : $sent < 10000) { ++$sum->[1]; $sum->[2] += $sent }
+        if ($in ? $open : $out ? $out < 64 : $sent < 10000) {
+            my $unanswered = unanswered($sum->[9] ||= [0, 0, 0, 0], $sent, unpack "x76L", $_[0]);
+            ++$sum->[1];
+            $sum->[2] += $sent;
+            $sum->[4] += $unanswered;
+            $sum->[5] += $unanswered * $sent;
+        }
         my $before = $segments->{$from} || 0;
         $sum->[3] += $out - $before if $out > $before;
         $now{$from} = $out if $sockets <= 20000 || keys %now < 20000;
-        $sum->[4] = $readings;
+        $sum->[6] = $readings;
         1;
     };
     my $condition = $readings % 8 && !$refused ? without(grep $served{$_}, keys %quiet) : "";
@@ -251,7 +258,7 @@ sub unix_clocks {
         next if !defined $path || defined $name->{$inode} || $path =~ m{^(?:/var)?/run/(?:systemd|dbus|udev)/};
         my $who = "$path " . (defined $user->{$inode} ? $user->{$inode} : 4294967295);
         next unless $sums{$who} || keys %sums < 256;
-        my $sum = $sums{$who} ||= [0, 0, 0, 0, 0];
+        my $sum = $sums{$who} ||= [(0) x 7];
         ++$sum->[0];
         my $begun = $since{$inode};
         unless (defined $begun) {
@@ -305,10 +312,21 @@ sub sum_of {
     my $who = place($family, $far, $port) . " $user";
     if (!$sums{$who} && keys %sums >= 256) {
         %known = ();
-        for (keys %sums) { delete $sums{$_} unless m{^/} || $sums{$_}[4] >= $readings - 1 }
+        for (keys %sums) { delete $sums{$_} unless m{^/} || $sums{$_}[6] >= $readings - 1 }
         return if keys %sums >= 256;
     }
-    $known{substr($_[0], 22, 34) . substr($_[0], 80, 4)} = $sums{$who} ||= [0, 0, 0, 0, 0];
+    $known{substr($_[0], 22, 34) . substr($_[0], 80, 4)} = $sums{$who} ||= [(0) x 7];
+}
+# How likely it is that what was sent last has no answer, as Unanswered in tcp_clocks.py says, which counts the same.
+sub unanswered {
+    my ($seen, $sent, $bytes) = @_;
+    if ($bytes) {
+        my $unanswered = $bytes == 9 || $bytes == 18 || 0;
+        ++$seen->[2 * ($sent >= 20) + $unanswered];
+        return $unanswered;
+    }
+    my ($requests, $unanswered) = @$seen[$sent >= 40 ? (2, 3) : (0, 1)];
+    $unanswered >= 5 ? $unanswered / ($unanswered + $requests) : 0;
 }
 # An address and port as people write them, one of IPv4 also where a socket of IPv6 has it.
 sub place {

@@ -59,7 +59,7 @@ def parse(text: str) -> tuple[int, list[Connection], set[tuple[PackedAddress, in
     for words in rows:
         if len(words) == 3 and words[0] == "<":
             accepted.add((_place(words[1]), count(words[2], "user of a socket", _MOST_USER)))
-        elif len(words) == 10 and words[0] == ">":
+        elif len(words) == 11 and words[0] == ">":
             user, *clocks = _counts(words[3:])
             found.append(Connection(*_place(words[1]), *_place(words[2]), user, *clocks))
         else:

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -16,7 +16,7 @@ from collectors.request_path import RequestPath
 from collectors.servers import KINDS
 from collectors.transport import sock_diag
 from collectors.transport.sock_diag import Connection
-from collectors.transport.tcp_clocks import MOST_STAYING, Lead, TcpClocks, TcpSums, is_open
+from collectors.transport.tcp_clocks import MOST_STAYING, Lead, TcpClocks, TcpSums, Unanswered, is_open
 from collectors.waits import LockedFiles, Waits
 from loadtop.model import OTHER, FileLock, HostFacts, HostSample, Peer, Process, Queued
 from tests.unit.collectors.fake_machine import FakeMachine
@@ -27,10 +27,10 @@ CLOCKS = """\
 readings 10
 < 10.0.0.1:80 33
 < 127.0.0.1:9001 200
-> 127.0.0.1:9001 33 60 50 1000 70
-> 10.0.0.5:3306 200 80 40 900 400
-> 10.0.0.9:6379 1000 10 10 99999 1
-> [fd00::5]:5432 0 10 0 0 1
+> 127.0.0.1:9001 33 60 50 1000 70 1.5 20
+> 10.0.0.5:3306 200 80 40 900 400 0 0
+> 10.0.0.9:6379 1000 10 10 99999 1 0 0
+> [fd00::5]:5432 0 10 0 0 1 0 0
 """
 
 
@@ -61,6 +61,14 @@ def test_peers_count_from_the_reading_on_in_which_they_are_chosen() -> None:
     assert found.peers == (Peer("10.0.0.5:3306", "mysql", 2, 20, 15, 50, 100),)
 
 
+def test_messages_that_have_no_answer_are_no_questions_to_mysql() -> None:
+    clocks = peers.parse(CLOCKS.replace("80 40 900 400 0 0", "80 40 900 400 30.5 850"))
+    chosen = peers.at_places(clocks, {Endpoint("10.0.0.5", 3306): 2, Endpoint("127.0.0.1", 9001): 1})
+    database, pool = peers.PeerCounters(SERVICES).update(clocks, chosen, {}).peers
+    assert (database.questions, database.age_ms, database.segments) == (9.5, 50, 400)
+    assert (pool.questions, pool.age_ms) == (50, 1000), "that is FastCGI"
+
+
 def test_accept_queues_are_told_by_port() -> None:
     clocks = peers.parse(f"{CLOCKS}queues 7\n= 80 12\n= 443 0\n")
     assert clocks.queued == (Queued(80, 12), Queued(443, 0))
@@ -68,15 +76,17 @@ def test_accept_queues_are_told_by_port() -> None:
     assert (found.queued, found.queue_readings) == ((Queued(80, 12),), 7)
 
 
-@pytest.mark.parametrize("counter", range(4))
+@pytest.mark.parametrize("counter", range(6))
 def test_one_counter_that_falls_is_enough(counter: int) -> None:
     counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
-    then, now = [80, 40, 900, 400], [81, 41, 901, 401]
+    then, now = [80, 40, 900, 400, 4, 90], [81, 41, 901, 401, 5, 91]
     now[counter] = then[counter] - 1
-    counters.update(peers.parse(CLOCKS), {}, {})
-    anew = peers.parse(CLOCKS.replace("80 40 900 400", " ".join(map(str, now))))
+    row = "80 40 900 400 0 0"
+    counters.update(peers.parse(CLOCKS.replace(row, " ".join(map(str, then)))), {}, {})
+    anew = peers.parse(CLOCKS.replace(row, " ".join(map(str, now))))
     (found,) = counters.update(anew, peers.at_places(anew, {place: 1}), {}).peers
-    assert [found.connections, found.questions, found.age_ms, found.segments] == now
+    told = [now[0], now[1] - now[4], now[2] - now[5], now[3]]
+    assert [found.connections, found.questions, found.age_ms, found.segments] == told
 
 
 def test_a_peer_chosen_at_once_counts_from_nothing_and_then_on() -> None:
@@ -86,7 +96,7 @@ def test_a_peer_chosen_at_once_counts_from_nothing_and_then_on() -> None:
     same = Peer("10.0.0.5:3306", "mysql", 1, 80, 40, 900, 400)
     for _ in range(2):
         assert counters.update(first, chosen, {}).peers == (same,)
-    gone = peers.parse(CLOCKS.replace("> 10.0.0.5:3306 200 80 40 900 400\n", ""))
+    gone = peers.parse(CLOCKS.replace("> 10.0.0.5:3306 200 80 40 900 400 0 0\n", ""))
     assert counters.update(gone, {}, {}).peers == ()
     back = peers.parse(CLOCKS.replace("80 40 900 400", "90 40 900 400"))
     assert counters.update(back, chosen, {}).peers[0].connections == 90
@@ -94,7 +104,7 @@ def test_a_peer_chosen_at_once_counts_from_nothing_and_then_on() -> None:
 
 def test_two_users_who_ask_the_same_place_are_one_peer() -> None:
     counters, place = peers.PeerCounters(SERVICES), Endpoint("10.0.0.5", 3306)
-    clocks = peers.parse(CLOCKS + "> 10.0.0.5:3306 33 8 4 90 40\n")
+    clocks = peers.parse(CLOCKS + "> 10.0.0.5:3306 33 8 4 90 40 0 0\n")
     chosen = {(place, 200): 2, (place, 33): 1}
     (found,) = counters.update(clocks, chosen, {place: "mariadbd"}, {place}).peers
     assert found == Peer("10.0.0.5:3306", "mysql", 1, 88, 44, 990, 440, watched=True)
@@ -124,7 +134,7 @@ def test_services_at_unix_sockets_are_recognised_by_process_or_path(path: str, p
 
 def test_a_unix_socket_is_a_peer_by_its_path() -> None:
     """But for that of the pool that serves the requests."""
-    text = CLOCKS + "| /run/mysqld/mysqld.sock 33 9 8 700 4\n| /run/php/php8.2-fpm.sock 33 9 9 9 9\n"
+    text = CLOCKS + "| /run/mysqld/mysqld.sock 33 9 8 700 4 0 0\n| /run/php/php8.2-fpm.sock 33 9 9 9 9 0 0\n"
     clocks = peers.parse(text)
     chosen = peers.of_users(clocks, {80}, {9001}, [PHP_FPM.service])
     assert chosen == {(Endpoint("10.0.0.5", 3306), 200): 2, (Endpoint("/run/mysqld/mysqld.sock", 0), 33): 1}
@@ -137,11 +147,12 @@ def test_a_unix_socket_is_a_peer_by_its_path() -> None:
     [
         "",
         "readings\n",
-        "readings 1\n| run/a 1 1 1 1 1\n",
+        "readings 1\n| run/a 1 1 1 1 1 0 0\n",
+        "readings 1\n> 10.0.0.5:3306 1 1 1 1 1\n",
         "readings 1\n> x\n",
         "readings 1\n= 80\n",
         "readings 1\n= 99999 1\n",
-        "readings 1\n> 10.0.0.5:99999 1 1 1 1 1\n",
+        "readings 1\n> 10.0.0.5:99999 1 1 1 1 1 0 0\n",
     ],
 )
 def test_texts_that_are_none(text: str) -> None:
@@ -300,11 +311,11 @@ def test_a_connection_is_found_again_while_it_is_established(family: str, addres
 
 def connected(port: int, remote_port: int = 3306, *, sent_ms: int = 5, segments: int = 2) -> Connection:
     """One on which a question is pending, unless data was received later than it was sent, 10 ms ago."""
-    return Connection(b"\x0a\0\0\1", port, b"\x0a\0\0\5", remote_port, 33, 0, sent_ms, 10, 10, 7, segments)
+    return Connection(b"\x0a\0\0\1", port, b"\x0a\0\0\5", remote_port, 33, 0, 0, sent_ms, 10, 10, 7, segments)
 
 
 def sums_of(sums: TcpSums) -> dict[int, tuple[float, ...]]:
-    return {each.place.port: each.counters for each in peers.parse(sums.text()).asked}
+    return {each.place.port: each.counters[:4] for each in peers.parse(sums.text()).asked}
 
 
 def test_connections_that_stay_count_with_the_mean_since_the_last_reading() -> None:
@@ -352,18 +363,18 @@ def test_connections_of_the_load_are_read_between_readings_only_without_others()
 def test_open_questions_by_clocks_and_acknowledgements(
     unacknowledged: int, sent_ms: int, received_ms: int, acknowledged_ms: int, open_: bool
 ) -> None:
-    ends = (b"", 1, b"", 2, 33)
+    ends = (b"", 1, b"", 2, 33, 0)
     assert is_open(Connection(*ends, unacknowledged, sent_ms, received_ms, acknowledged_ms, 5, 6)) is open_
 
 
 @pytest.mark.parametrize(("silent_ms", "open_"), [(0, True), (9_999, True), (10_000, False)])
 def test_a_service_that_speaks_first_is_waited_for(silent_ms: int, open_: bool) -> None:
-    assert is_open(Connection(b"", 1, b"", 2, 33, 0, silent_ms, silent_ms, silent_ms, 0, 0)) is open_
+    assert is_open(Connection(b"", 1, b"", 2, 33, 0, 0, silent_ms, silent_ms, silent_ms, 0, 0)) is open_
 
 
 @pytest.mark.parametrize(("segments_out", "open_"), [(1, True), (63, True), (64, False)])
 def test_a_connection_that_was_never_answered(segments_out: int, open_: bool) -> None:
-    assert is_open(Connection(b"", 1, b"", 2, 33, 0, 20, 20, 20, 0, segments_out)) is open_
+    assert is_open(Connection(b"", 1, b"", 2, 33, 0, 0, 20, 20, 20, 0, segments_out)) is open_
 
 
 def test_the_next_question_in_the_tick_of_an_answer(ends: tuple[socket.socket, socket.socket]) -> None:
@@ -387,8 +398,36 @@ def test_the_next_question_in_the_tick_of_an_answer(ends: tuple[socket.socket, s
         clocks.close()
 
 
+def test_a_message_that_has_no_answer_is_counted_apart(ends: tuple[socket.socket, socket.socket]) -> None:
+    client, server = ends
+    place = Endpoint(*server.getsockname()[:2])
+    clocks = TcpClocks()
+    for _ in range(20):  # from then on Linux delays acknowledgements
+        client.sendall(b"question")
+        server.recv(10)
+        server.sendall(b"answer")
+        client.recv(10)
+    clocks.text()  # begins to read
+    try:
+        found = list[tuple[float, float]]()
+        for message in (b"", b"question", b"closing: "):
+            client.sendall(message)
+            for _ in range(9):
+                clocks.read()
+            (asked,) = (each for each in peers.parse(clocks.text()).asked if each.place == place)
+            found.append((asked.questions, asked.unanswered))
+            server.sendall(b"answer")
+            client.recv(10)
+        (_, before), (questions, requests), (later, unanswered) = found
+    finally:
+        clocks.close()
+    assert (before, requests) == (0, 0)
+    assert questions >= 9
+    assert unanswered >= (later - questions) / 2 >= 4
+
+
 def seen(lead: int, sent_ms: int, received_ms: int, acknowledged_ms: int, received: int = 3) -> Connection:
-    return Connection(b"", 1, b"", 2, 33, 0, sent_ms, received_ms, acknowledged_ms, received, received + lead)
+    return Connection(b"", 1, b"", 2, 33, 0, 0, sent_ms, received_ms, acknowledged_ms, received, received + lead)
 
 
 @pytest.mark.parametrize(
@@ -426,9 +465,36 @@ def test_a_lead_is_learned_on_new_connections_that_were_answered(each: Connectio
     assert not lead.is_pending(seen(5, 20, 20, 20))
 
 
+def sent(ago_ms: int, unacknowledged_bytes: int = 0) -> Connection:
+    return Connection(b"", 1, b"", 2, 33, unacknowledged_bytes, unacknowledged_bytes > 0, ago_ms, 300, 300, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("before", "each", "share"),
+    [
+        ((), sent(5, 9), 1.0),
+        ((), sent(5, 18), 1.0),  # two statements
+        ((), sent(5, 26), 0.0),
+        ((), sent(5, 9 + 26), 0.0),  # the next request
+        ((), sent(5), 0.0),
+        ((sent(5, 9),) * 4, sent(5), 0.0),
+        ((sent(5, 9),) * 6 + (sent(5, 26),) * 2, sent(5), 0.75),
+        ((sent(5, 9),) * 6, sent(45), 0.0),  # of that age, all are requests
+        ((sent(25, 9),) * 6 + (sent(25, 26),) * 4, sent(45), 0.6),
+        ((sent(5, 26),) * 9 + (sent(19, 9),) * 9 + (sent(20, 9),) * 5, sent(250), 1.0),
+        ((sent(25, 9),) * 6, sent(39), 0.0),
+    ],
+)
+def test_what_was_sent_last_may_have_no_answer(before: Sequence[Connection], each: Connection, share: float) -> None:
+    seen = Unanswered()
+    for one in before:
+        seen.share(one)
+    assert seen.share(each) == share
+
+
 def test_leads_of_a_place_without_connections_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collectors.transport.tcp_clocks.MOST_PEERS", 2)
-    sums, unclear = TcpSums(), Connection(b"\x0a\0\0\1", 1, b"\x0a\0\0\5", 3306, 33, 0, 20, 20, 20, 7, 7)
+    sums, unclear = TcpSums(), Connection(b"\x0a\0\0\1", 1, b"\x0a\0\0\5", 3306, 33, 0, 0, 20, 20, 20, 7, 7)
     learn = [connected(port, segments=7) for port in range(5)]
 
     def questions() -> float:

@@ -32,10 +32,10 @@ def test_the_output_of_ss() -> None:
     here = ip_address("10.9.0.1").packed
     assert number == 8
     assert found[:4] == [
-        Connection(here, 53022, *DATABASE, 33, 0, 608, 604, 604, 1, 1),
-        Connection(here, 53032, *DATABASE, 33, 0, 272, 284, 228, 2, 3),
-        Connection(here, 53038, *DATABASE, 0, 0, 264, 264, 264, 0, 1),
-        Connection(here, 53042, *DATABASE, 33, 0, 252, 252, 252, 0, 0),
+        Connection(here, 53022, *DATABASE, 33, 0, 0, 608, 604, 604, 1, 1),
+        Connection(here, 53032, *DATABASE, 33, 0, 0, 272, 284, 228, 2, 3),
+        Connection(here, 53038, *DATABASE, 0, 0, 0, 264, 264, 264, 0, 1),
+        Connection(here, 53042, *DATABASE, 33, 0, 0, 252, 252, 252, 0, 0),
     ]
     assert accepted == {((ip_address(end).packed, 8080), 0) for end in ("127.0.0.1", "::1")}
 
@@ -84,7 +84,7 @@ def test_many_connections_are_read_less_often() -> None:
 
 
 def test_an_interface_beside_an_address() -> None:
-    row = "> 127.0.0.1%lo:1 [fe80::1%eth0]:80 0 0 0 0 0 0 0\n"
+    row = "> 127.0.0.1%lo:1 [fe80::1%eth0]:80 0 0 0 0 0 0 0 0\n"
     assert parse(f"connections 1\n{row}")[1][0].remote_address == ip_address("fe80::1").packed
 
 
