@@ -1,7 +1,7 @@
 # Asks the kernel itself for sockets: the layouts are those of sock_diag.py and unix_diag.py. Of the orders of
 # read.pl, these are for them:
 #   p PORTS MARK: the accept queues of listening sockets, as ss prints them, those at some ports first, and no more than
-#   @DEVICES@ of each family: anyone can open 100,000. To run ss for every sample would cost as much there as all the rest.
+#   @DEVICES@ others: anyone can open 100,000. To run ss for every sample would cost as much there as all the rest.
 #   e FAMILY LIMIT PORTS MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may
 #   have tens of thousands; at most so many characters, and some at these ports in any case. With a = before
 #   the ports, only those that listen.
@@ -32,15 +32,11 @@ my %orders = (
             $rows .= "LISTEN $queue $limit *:$port *:*\n" unless $told{$inode}++;
         };
         my $list = sub {
-            my ($some_first, $too_many) = @_;
             ($rows, %told) = ("");
-            for my $family (2, 10) { at_ports($family, 1024, $tested, $tell) if $some_first }
-            for my $family (2, 10) {
-                my $left = @DEVICES@;
-                $rows .= ask(tcp($family, 1024), sub { $tell->($_[0]); --$left });
-                $too_many = 1 unless $left;
-            }
-            $too_many;
+            for my $family (2, 10) { at_ports($family, 1024, $tested, $tell) if $_[0] }
+            my $left = @DEVICES@;
+            $rows .= ask(both(0, 1024), sub { $tell->($_[0]); --$left });
+            !$left;
         };
         $list->(1) if $list->(0);
         put("\n#$mark\n$rows");
@@ -116,6 +112,12 @@ sub write_all {
 }
 # The question for the TCP sockets of a family in some of the states.
 sub tcp { pack("LSSLLCCxxLx48", 72, 20, 0x301, 0, 0, shift, 6, shift) }
+# The older question TCPDIAG_GETSOCK, for those of IPv4 and IPv6 in one walk: what to tell of them beside, the states, and
+# a condition.
+sub both {
+    my ($beside, $states, $condition) = (@_, "");
+    pack("LSSLLx3Cx48Lx4", 76 + length $condition, 18, 0x301, 0, 0, $beside, $states) . $condition;
+}
 # Gives a function some sockets in some states at each of these ports: the condition is that of sock_diag.py.
 sub at_ports {
     my ($family, $states, $ports, $take) = (shift, shift, shift, shift);
@@ -158,11 +160,11 @@ sub clocks {
     if (time >= $ports_due) {
         my $listening = 0;
         %served = ();
-        for my $family (2, 10) { ask(tcp($family, 1024), sub { $served{substr $_[0], 20, 2} = 1; ++$listening }) }
+        ask(both(0, 1024), sub { $served{substr $_[0], 20, 2} = 1; ++$listening });
         $ports_due = time + 5 + $listening / 500;
     }
-    # TCPDIAG_GETSOCK, the older request: it tells IPv4 and IPv6 in one walk, with struct tcp_info. Of many sockets each
-    # operation counts: what is the same in every reading is looked up as the kernel tells it, ends and user.
+    # Of many sockets each operation counts: what is the same in every reading is looked up as the kernel tells it, ends
+    # and user.
     my $take = sub {
         ++$sockets;
         if ($served{substr $_[0], 20, 2}) {
@@ -205,10 +207,9 @@ sub clocks {
         1;
     };
     my $condition = $readings % 8 && !$refused ? without(grep $served{$_}, keys %quiet) : "";
-    my $question = sub { pack("LSSLLx3Cx48Lx4", 76 + length $_[0], 18, 0x301, 0, 0, 2, 2) . $_[0] };
-    if (ask($question->($condition), $take) && $condition) {
+    if (ask(both(2, 2, $condition), $take) && $condition) {
         $refused = 1;
-        ask($question->(""), $take);
+        ask(both(2, 2), $take);
     }
     %quiet = map { $_ => 1 } grep { !$news{$_} } map { substr $_, 0, 2 } keys %told;
     $segments = \%now;
@@ -240,11 +241,9 @@ sub add_queues {
         $waiting{$port} += $queue unless $counted{$inode}++;
         1;
     };
-    for my $family (2, 10) {
-        my $left = @DEVICES@;
-        ask(tcp($family, 1024), sub { $add->($_[0]); --$left });
-        at_ports($family, 1024, $tested, $add) unless $left;
-    }
+    my $left = @DEVICES@;
+    ask(both(0, 1024), sub { $add->($_[0]); --$left });
+    for my $family (2, 10) { at_ports($family, 1024, $tested, $add) unless $left }
     for (keys %waiting) {
         $queued{$_} += $waiting{$_} if defined $queued{$_} || keys %queued < 256 || ",$tested," =~ /,$_,/;
     }

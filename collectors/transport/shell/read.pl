@@ -60,7 +60,7 @@ my ($shell, $shell_pid);
     # everything else, and comes on the other stream.
     b => sub {
         my ($name, @pids) = split / /, $_[0];
-        end_beside(0);
+        end_beside(0) if defined $beside_end;
         send_out();
         write_all(*STDERR, "\n#$name\n");
         $beside_end = "\n#$name.\n";
@@ -120,7 +120,7 @@ sub sample {
 sub list_processes {
     my ($started) = $counters =~ /^processes (.*)/m;
     $started .= " " . (stat ".")[3] if $started;
-    return if @now && !$ended && $started && $started eq $listed && $turn % 8;
+    return if @now && !$ended && $started && $started eq $listed && $turn % 32;
     ($listed, $ended) = ($started || "", 0);
     @now = processes();
     forget() if "@now" ne $all;
@@ -182,7 +182,8 @@ sub whole {
     my ($file, $name, $text) = @_;
     return sysread $file, $$text, 4096 if $name =~ /^\d/;
     $$text = "";
-    while (sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
+    # A short answer is whole: the kernel makes up one of a page, as long as the next line has room.
+    while (my $read = sysread $file, $$text, 65536, length $$text) { last if $read < 2048 || length $$text > @LIMIT@ }
     if (my $line = $lines{$name}) {
         my $all = $$text;
         $$text = "";
@@ -287,7 +288,7 @@ sub apart {
 }
 # Prints the end mark of the proportional memory, if the process that reads it has ended; with 0, waits for that.
 sub end_beside {
-    return if !defined $beside_end || $beside && !waitpid $beside, shift;
+    return if $beside && !waitpid $beside, shift;
     write_all(*STDERR, $beside_end);
     undef $beside_end;
 }
@@ -314,7 +315,7 @@ sub start_shell {
 }
 while ($heard = time, $readings || alarm(@SILENCE@), defined(my $line = <STDIN>)) {
     chomp $line;
-    end_beside(1);
+    end_beside(1) if defined $beside_end;
     next unless $line =~ /^(\w) ?(.*)/;
     $orders{$1} ? $orders{$1}->($2) : pass_on($line);
 }
