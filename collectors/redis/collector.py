@@ -2,9 +2,11 @@
 
 Source: Redis serialization protocol (RESP2): a reply is one line that begins with its type, ``+`` (a word), ``-`` (an
 error), ``:`` (a number), or ``$`` with a length, after which so many bytes follow. INFO: its page in the commands'
-reference. Commands are sent together, and QUIT after them makes the server close the connection.
+reference. Commands are sent together. The first time, QUIT after them makes the server close the connection; if the
+server answers, the next connection stays open.
 """
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -13,10 +15,12 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from collectors.database_collector import DatabaseCollector
-from collectors.errors import AbsentError, ParseError
+from collectors.errors import AbsentError, FetchError, ParseError, SilentError
 from collectors.kind import Kind
-from collectors.machine import Page
+from collectors.machine import Machine, Page
 from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, count_or_none, counts, decimal, excerpt, short
+from collectors.redis.session import Session
+from collectors.under_test import UnderTest
 from loadtop.servers.redis.record import SERVER, RedisStatus
 
 KIND = Kind(
@@ -48,20 +52,53 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
     kind = KIND
     sockets = ("/run/redis/redis-server.sock", "/run/redis/redis.sock", "/run/valkey/valkey.sock")
 
+    def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
+        super().__init__(machine, urls, under_test, find=find)
+        self._sessions: dict[str, Session] = {}
+
     async def fetch(self, url: str, timeout_s: float) -> Page:
         password = os.environ.get(PASSWORD, "") if await self.is_trusted(url) else ""
-        answer = await self.machine.ask(url, question(password), timeout_s)
+        asked = commands(password)
+        answer = await self._ask_again(url, asked, timeout_s)
+        if answer is None:
+            answer = await self.machine.ask(url, b"".join((*asked, b"QUIT\r\n")), timeout_s)
+            if b"$" in answer:
+                with suppress(FetchError, OSError):
+                    async with asyncio.timeout(timeout_s):
+                        self._sessions[url] = await Session.opened(await self.machine.reach(url))
         return Page(url, 200, answer.decode("latin-1"))  # its lengths are of bytes
+
+    async def _ask_again(self, url: str, asked: Sequence[bytes], timeout_s: float) -> bytes | None:
+        """The answer on a connection that stays open; ``None`` if there is none. Raises :class:`SilentError`."""
+        session = self._sessions.pop(url, None)
+        if session is None:
+            return None
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await session.ask(b"".join(asked), len(asked))
+        except TimeoutError:
+            session.close()
+            raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
+        except (OSError, EOFError, ValueError):  # the server was restarted, or ends idle connections
+            session.close()
+            return None
+        self._sessions[url] = session
+        return answer
+
+    async def close(self) -> None:
+        await super().close()
+        for session in self._sessions.values():
+            session.close()
 
     def records(self, page: Page, at: float) -> Sequence[RedisStatus]:
         return (replace(parse_page(page), at=at),)
 
 
-def question(password: str) -> bytes:
-    """The commands, after one with the password if there is one."""
+def commands(password: str) -> tuple[bytes, ...]:
+    """Those that are sent, after one with the password if there is one."""
     secret = password.encode("utf-8", "surrogateescape")
-    auth = b"*2\r\n$4\r\nAUTH\r\n$%d\r\n%b\r\n" % (len(secret), secret) if secret else b""
-    return auth + b"INFO\r\nSLOWLOG LEN\r\nQUIT\r\n"
+    auth = (b"*2\r\n$4\r\nAUTH\r\n$%d\r\n%b\r\n" % (len(secret), secret),) if secret else ()
+    return (*auth, b"INFO\r\n", b"SLOWLOG LEN\r\n")
 
 
 def parse_page(page: Page) -> RedisStatus:

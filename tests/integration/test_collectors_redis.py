@@ -37,11 +37,14 @@ async def test_it_is_found_and_says_when_it_is_full(
     assert status.cpu is not None
     assert outcome(sample, "redis") == (State.OK, "")
     with contextlib.ExitStack() as opened:
-        for _ in range(20):  # loadtop may have a place while one of them comes
+        for _ in range(20):  # more than it takes
             opened.enter_context(server.client())
-        sample = await until(host, lambda s: (status := read(s)) is not None and status.refuses)
+        await until(host, lambda s: (status := read(s)) is not None and status.clients == 9)
+        late = await watch(remote=machine.transport() if far else None, **given)
+        sample = await until(late, lambda s: (status := read(s)) is not None and status.refuses)
         assert "maxclients is reached" in outcome(sample, "redis")[1]
-    await until(host, lambda s: (status := read(s)) is not None and not status.refuses and status.rejected != 0)
+    for each in (host, late):
+        await until(each, lambda s: (status := read(s)) is not None and not status.refuses and status.clients != 9)
 
 
 async def test_a_password(redis: RedisFactory, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:

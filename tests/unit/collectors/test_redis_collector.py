@@ -1,17 +1,35 @@
 """What Redis answers, and to which servers the password goes."""
 
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
 import pytest
 from msgspec.structs import replace
 
-from collectors.errors import AbsentError, ParseError
+from collectors.errors import AbsentError, ParseError, SilentError
 from collectors.machine import Endpoint, Page
-from collectors.redis.collector import FIX, FIX_PASSWORD, PASSWORD, RedisCollector, parse, parse_page, question
+from collectors.redis.collector import FIX, FIX_PASSWORD, PASSWORD, RedisCollector, commands, parse, parse_page
+from collectors.redis.session import Session
 from loadtop.servers.redis.record import RedisStatus
 from tests.unit.collectors.fake_machine import FakeMachine, collector_of
 from tests.unit.collectors.texts import status
 
 ADDRESS = "127.0.0.1:6379"
+ASKED = b"INFO\r\nSLOWLOG LEN\r\nQUIT\r\n"
 TOO_MANY = "-ERR max number of clients reached\r\n"
+
+
+OPENED = Session.opened
+
+
+@pytest.fixture(autouse=True)
+def no_second_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def opened(_: str) -> Session:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(Session, "opened", opened)
 
 
 def answer(info: str, after: str = ":0\r\n+OK\r\n") -> str:
@@ -75,7 +93,7 @@ def test_a_user_who_may_only_run_info() -> None:
 
 
 def test_a_password_in_any_encoding() -> None:
-    assert question("\udce9").startswith(b"*2\r\n$4\r\nAUTH\r\n$1\r\n\xe9\r\n")
+    assert commands("\udce9")[0].startswith(b"*2\r\n$4\r\nAUTH\r\n$1\r\n\xe9\r\n")
 
 
 @pytest.mark.parametrize(
@@ -190,4 +208,91 @@ async def test_a_server_that_is_named_gets_the_password(monkeypatch: pytest.Monk
     page = await collector.fetch("db:6379", 1.0)
     assert page.status == 200
     assert collector.records(page, 5.0)[0].at == 5.0
-    assert machine.asked == [("db:6379", "*2\r\n$4\r\nAUTH\r\n$5\r\nHü5h\r\n".encode() + question(""))]
+    assert machine.asked == [("db:6379", "*2\r\n$4\r\nAUTH\r\n$5\r\nHü5h\r\n".encode() + ASKED)]
+
+
+class Server:
+    """Answers at a unix socket what stands in ``says``, each to two commands, and closes the connection after the last
+    of them."""
+
+    def __init__(self, path: Path, *says: str) -> None:
+        self.path = str(path)
+        self.says = list(says)
+        self.heard = b""
+        self._serving: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_unix_server(self._accept, self.path)
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        for _ in range(9):  # the last connection may not have been accepted yet
+            await asyncio.sleep(0)
+        self._server.close()
+        await asyncio.gather(*self._serving)
+        await asyncio.sleep(0)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.append(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while self.says:
+            heard = await reader.readline() + await reader.readline()
+            self.heard += heard
+            if not heard:
+                break
+            writer.write(self.says.pop(0).encode())
+        writer.close()
+        with suppress(OSError):  # its client is gone
+            await writer.wait_closed()
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, RedisCollector, Path]:
+    """What is asked, the collector, and the socket of the server to which it connects after the first answer."""
+    machine, path = Asked(), tmp_path / "redis.sock"
+
+    async def opened(_: str) -> Session:
+        return await OPENED(str(path))
+
+    monkeypatch.setattr(Session, "opened", opened)
+    return machine, collector_of(RedisCollector, machine, ADDRESS), path
+
+
+async def test_a_server_that_has_answered_is_asked_on_one_connection(kept: tuple[Asked, RedisCollector, Path]) -> None:
+    machine, collector, path = kept
+    second, third = (answer(f"redis_version:{number}\r\n", ":7\r\n") for number in (2, 3))
+    async with Server(path, second, third) as server:
+        pages = [await collector.fetch(ADDRESS, 5.0) for _ in range(3)]
+        assert [parse_page(page).version for page in pages[1:]] == ["2", "3"]
+        assert parse_page(pages[2]).slowlog == 7
+        assert machine.asked == [(ADDRESS, ASKED)]
+        assert server.heard == 2 * ASKED.removesuffix(b"QUIT\r\n")
+        await collector.fetch(ADDRESS, 5.0)  # it has closed the connection
+        assert len(machine.asked) == 2
+        await collector.close()
+
+
+@pytest.mark.parametrize(
+    "says", ["", "$5\r\nredis", "$-1\r\n", "$99999999\r\n", "$x\r\n", "+" * 70_000, ":1\r\n", "+OK\r"]
+)
+async def test_a_connection_that_fails_is_made_again(kept: tuple[Asked, RedisCollector, Path], says: str) -> None:
+    machine, collector, path = kept
+    async with Server(path, says):
+        for _ in range(2):
+            assert "redis_version" in (await collector.fetch(ADDRESS, 5.0)).text
+        await collector.close()
+    assert machine.asked == [(ADDRESS, ASKED)] * 2
+
+
+async def test_a_server_that_falls_silent_is_not_asked_again_at_once(
+    kept: tuple[Asked, RedisCollector, Path],
+) -> None:
+    machine, collector, path = kept
+    async with Server(path, "$", "") as server:
+        await collector.fetch(ADDRESS, 5.0)
+        with pytest.raises(SilentError):
+            await collector.fetch(ADDRESS, 0.01)
+        assert machine.asked == [(ADDRESS, ASKED)]
+        server.says.clear()
+        await collector.close()

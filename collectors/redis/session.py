@@ -1,0 +1,46 @@
+"""A connection to a Redis server that stays open: through SSH, to make one costs more than to ask."""
+
+import asyncio
+
+from collectors.errors import FetchError
+from collectors.parsing import count_or_none
+from collectors.transport.exchange import LIMIT_BYTES, host_and_port
+
+
+class Session:
+    """One connection, which is of no use any more after an error."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def opened(cls, place: str) -> "Session":
+        """Connect to a place on this machine: a path, or ``HOST:PORT``. Raises FetchError and OSError."""
+        if place.startswith("/"):
+            return cls(*await asyncio.open_unix_connection(place))
+        address = host_and_port(place)
+        if address is None:
+            raise FetchError("not an address: HOST:PORT or the path of a socket")
+        return cls(*await asyncio.open_connection(*address))
+
+    async def ask(self, commands: bytes, replies: int) -> bytes:
+        """The replies to so many commands. Raises OSError, EOFError where the server closed the connection, and
+        ValueError where it sends something else."""
+        self._writer.write(commands)
+        await self._writer.drain()
+        answer = b""
+        for _ in range(replies):
+            line = await self._reader.readline()
+            answer += line
+            if not line.endswith(b"\r\n"):
+                raise EOFError
+            if line.startswith(b"$"):
+                length = count_or_none(line[1:-2].decode("ascii", "replace"), LIMIT_BYTES)
+                if length is None:
+                    raise ValueError("not a length")
+                answer += await self._reader.readexactly(length + 2)
+        return answer
+
+    def close(self) -> None:
+        self._writer.transport.abort()
