@@ -1,8 +1,8 @@
 """Counts the connections to unix sockets of this machine, by path and by user.
 
 The kernel keeps no clocks of unix sockets. What is known is that a connection is open, and since about when, because
-it was looked at before. A connection that was made for one request counts as a question as long as it is open. One
-that stays is a connection of a pool, and says nothing (:data:`OLDEST_S`).
+it was looked at before. A connection that was made for one request counts as a question as long as it waits to be
+accepted or is open. One that stays is a connection of a pool, and says nothing (:data:`OLDEST_S`).
 """
 
 import time

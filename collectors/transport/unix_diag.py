@@ -15,14 +15,14 @@ from collectors.transport.sock_diag import answers
 _REQUEST = struct.Struct("=BBHIIIII")
 _MESSAGE = struct.Struct("=BBBBI8x")  # family, type, state, inode
 _ESTABLISHED, _LISTEN = 1, 10
-_NAME, _PEER, _USER = 0, 2, 7
-_ASK_NAME, _ASK_PEER, _ASK_USER = 1 << 0, 1 << 2, 1 << 6  # the user came with Linux 5.3
+_NAME, _PEER, _QUEUE, _USER = 0, 2, 4, 7
+_ASK_NAME, _ASK_PEER, _ASK_QUEUE, _ASK_USER = 1 << 0, 1 << 2, 1 << 4, 1 << 6  # the user came with Linux 5.3
 _NOBODY = 2**32 - 1  # instead of a user who is not told
 
 
 class Connection(NamedTuple):
-    """A stream socket that is connected to one that a process accepted: its inode, the path at which that one listens,
-    and the user whose process asks."""
+    """A stream socket that is connected to a service, or waits to be accepted there: its inode, the path at which the
+    service listens, and the user whose process asks."""
 
     inode: int
     path: str
@@ -49,19 +49,29 @@ def streams() -> str:
 
 
 def connections() -> Iterator[Connection]:
-    """Those to plain paths. Raises ``OSError`` where the kernel has no unix_diag."""
-    asked = _ASK_NAME | _ASK_PEER | _ASK_USER
-    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, 1 << _ESTABLISHED, 0, asked, 0, 0)
+    """Those to plain paths. The kernel tells how many wait to be accepted at each path, but not where a socket waits:
+    with several such paths, the sockets are shared out among them, the newest first. Raises ``OSError`` where the
+    kernel has no unix_diag."""
+    asked = _ASK_NAME | _ASK_PEER | _ASK_QUEUE | _ASK_USER
+    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, 1 << _ESTABLISHED | 1 << _LISTEN, 0, asked, 0, 0)
     clients, paths = list[tuple[int, int, int]](), dict[int, str]()
+    waiting, queues = list[tuple[int, int]](), dict[str, int]()
     for message in islice(answers(request, socket.AF_UNIX), MOST_LINES):
-        _, kind, _, _, inode = _MESSAGE.unpack_from(message, HEADER.size)
+        _, kind, state, _, inode = _MESSAGE.unpack_from(message, HEADER.size)
         if kind == socket.SOCK_STREAM:
             name, peer, user = _attributes(message)
-            if is_plain(name):
+            if is_plain(name) and state == _LISTEN:
+                queues[name] = _queue(message)
+            elif is_plain(name):
                 paths[inode] = name
             elif peer:
                 clients.append((inode, peer, user))
-    return (Connection(inode, paths[peer], user) for inode, peer, user in clients if peer in paths)
+            else:
+                waiting.append((inode, user))
+    yield from (Connection(inode, paths[peer], user) for inode, peer, user in clients if peer in paths)
+    waiting.sort()
+    for path, number in queues.items():
+        yield from (Connection(inode, path, user) for inode, user in (waiting.pop() for _ in waiting[:number]))
 
 
 def _attributes(message: bytes) -> tuple[str, int, int]:
@@ -69,6 +79,12 @@ def _attributes(message: bytes) -> tuple[str, int, int]:
     found = attributes(message, HEADER.size + _MESSAGE.size)
     name = found.get(_NAME, b"").rstrip(b"\0").decode("ascii", "replace")
     return name, _number(found.get(_PEER), 0), _number(found.get(_USER), _NOBODY)
+
+
+def _queue(message: bytes) -> int:
+    """The connections that wait to be accepted, the first of two numbers."""
+    found = attributes(message, HEADER.size + _MESSAGE.size).get(_QUEUE)
+    return _number(None if found is None else found[:4], 0)
 
 
 def _number(value: bytes | None, otherwise: int) -> int:

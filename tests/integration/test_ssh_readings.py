@@ -349,10 +349,13 @@ async def test_connections_to_unix_sockets_are_counted_there(far: SshTransport, 
         listener.bind(place.address)
         listener.listen()
         client.connect(place.address)
+        async with asyncio.timeout(15):
+            while (waiting := await asked()).questions < 2:
+                pass  # each reading waits for the remote host
         with listener.accept()[0]:
             async with asyncio.timeout(15):
-                while (opened := await asked()).questions < 2:
-                    pass  # each reading waits for the remote host
+                while (opened := await asked()).questions < waiting.questions + 2:
+                    pass
     assert (opened.user, opened.segments, opened.connections) == (os.getuid(), 1, opened.questions)
 
 

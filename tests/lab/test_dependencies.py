@@ -243,13 +243,18 @@ def php_session(bench: Bench, lifted: bool) -> Stand:
     return Stand(f"{server.url}page.php", locked=pages / "sess_one")
 
 
-def behind_a_unix_socket(bench: Bench, lifted: bool) -> Stand:
-    """Pages ask a service at a unix socket, which answers one after the other."""
-    path = str(bench.stack.enter_context(server_directory()) / "app.sock")
-    bench.service(UNIX, path, 64 if lifted else 1)
-    page = ASK_UNIX.replace("PATH", path)
-    server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page})
-    return Stand(f"{server.url}page.php", service=path)
+def behind_a_unix_socket(places: int) -> Build:
+    """Pages ask a service at a unix socket, which answers one after the other: it accepts all of them, or with 0 places
+    one at a time."""
+
+    def build(bench: Bench, lifted: bool) -> Stand:
+        path = str(bench.stack.enter_context(server_directory()) / "app.sock")
+        bench.service(UNIX, path, 64 if lifted else places)
+        page = ASK_UNIX.replace("PATH", path)
+        server = bench.apache(mpm="prefork", php="mod", workers=WORKERS, pages={"page.php": page})
+        return Stand(f"{server.url}page.php", service=path)
+
+    return build
 
 
 def is_free(proof: Proof) -> bool:
@@ -326,10 +331,10 @@ CASES = [
     ),
     *(
         Case(
-            name=f"a serial service at a unix socket{how}", expected="dependency", build=way(behind_a_unix_socket),
+            name=f"a {what} at a unix socket{how}", expected="dependency", build=way(behind_a_unix_socket(places)),
             concurrency=CLIENTS, proven=is_free, evidence="dependency.",
         )
-        for how, way in WAYS.items()
+        for what, places in (("serial service", 1), ("service with a queue", 0)) for how, way in WAYS.items()
     ),
     *(
         Case(

@@ -115,7 +115,9 @@ PLACES = """
 UNIX = """
     import os, socketserver, sys, threading, time
 
-    places = threading.Semaphore(int((sys.argv[3:] or [1000])[0]))
+    number = int((sys.argv[3:] or [1000])[0])
+    places = threading.Semaphore(number or 1)
+    server_class = socketserver.ThreadingUnixStreamServer if number else socketserver.UnixStreamServer
 
     class Answer(socketserver.StreamRequestHandler):
         def handle(self):
@@ -127,12 +129,13 @@ UNIX = """
 
     socketserver.TCPServer.allow_reuse_address = True
     socketserver.TCPServer.request_queue_size = 128
-    server = socketserver.ThreadingUnixStreamServer(sys.argv[2], Answer)
+    server = server_class(sys.argv[2], Answer)
     os.chmod(sys.argv[2], 0o666)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
-"""Answers in 50 ms, or its fourth argument in s, at a unix socket too, its second one; in so many places, its third."""
+"""Answers in 50 ms, or its fourth argument in s, at a unix socket too, its second one; in so many places, its third.
+With 0, it accepts a connection only after it has answered the one before."""
 
 RESETTING = """
     import random, socketserver, struct, sys, socket

@@ -64,8 +64,8 @@ my %orders = (
     u => sub {
         my ($limit, $mark) = split / /, $_[0], 2;
         my $rows = "";
-        my ($name, $peer, $user, $listens) = streams(1026);
-        $rows .= "LISTEN $_ $name->{$_}\n" for grep { defined $name->{$_} } keys %$listens;
+        my ($name, $peer, $user, $queue) = streams(1026);
+        $rows .= "LISTEN $_ $name->{$_}\n" for grep { defined $name->{$_} } keys %$queue;
         for (keys %$peer) {
             my $path = $name->{$peer->{$_}};
             $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name->{$_};
@@ -250,10 +250,12 @@ sub add_queues {
 }
 # Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
 sub unix_clocks {
-    my ($name, $peer, $user) = streams(2);
-    my ($at, %now) = (now());
+    my ($name, $peer, $user, $queue) = streams(1026);
+    my ($at, %now, %waits) = (now());
+    my @waiting = sort { $b <=> $a } grep !$peer->{$_}, keys %$peer;
+    for my $inode (keys %$queue) { $waits{$_} = $name->{$inode} for splice @waiting, 0, $queue->{$inode} }
     for my $inode (keys %$peer) {
-        my $path = $name->{$peer->{$inode}};
+        my $path = defined $waits{$inode} ? $waits{$inode} : $name->{$peer->{$inode}};
         next if !defined $path || defined $name->{$inode} || $path =~ m{^(?:/var)?/run/(?:systemd|dbus|udev)/};
         my $who = "$path " . (defined $user->{$inode} ? $user->{$inode} : 4294967295);
         next unless $sums{$who} || keys %sums < 256;
@@ -271,10 +273,11 @@ sub unix_clocks {
     $followed = 1;
     scalar keys %$peer;
 }
-# The unix stream sockets in some of the states: paths, inodes of peers, users, and which listen, all by inode.
+# The unix stream sockets in some of the states: paths, inodes of peers, users, and of those that listen the number that
+# wait to be accepted, all by inode.
 sub streams {
-    my (%name, %peer, %user, %listens);
-    ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, shift, 0, 69, 0, 0), sub {
+    my (%name, %peer, %user, %queue);
+    ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, shift, 0, 85, 0, 0), sub {
         my $message = shift;
         my ($type, $state, $inode) = unpack("x17CCxL", $message);
         for (my $at = 32; $type == 1 && $at + 4 <= length $message;) {
@@ -282,14 +285,14 @@ sub streams {
             last if $length < 4;
             my $value = substr($message, $at + 4, $length - 4);
             $peer{$inode} = unpack("L", $value) if $kind == 2;
+            $queue{$inode} = unpack("L", $value) if $kind == 4 && $state == 10;
             $user{$inode} = unpack("L", $value) if $kind == 7;
             $name{$inode} = $1 if $kind == 0 && $value =~ m{^(/[!-~]*)\0*$};
             $at += ($length + 3) & ~3;
         }
-        $listens{$inode} = 1 if $state == 10;
         keys(%name) + keys(%peer) < @LINES@;
     });
-    (\%name, \%peer, \%user, \%listens);
+    (\%name, \%peer, \%user, \%queue);
 }
 # Finds struct tcp_info in what the kernel tells of a socket, where it is in all others too. Whether it is there.
 sub find_info {

@@ -16,16 +16,20 @@ class Service:
     """Listens at a path and accepts anyone who connects."""
 
     def __init__(self, path: Path, closing: ExitStack) -> None:
-        self.path, self._closing = path, closing
+        self.path, self.closing = path, closing
+        self.accepted: list[socket.socket] = []
         self._listener = closing.enter_context(socket.socket(socket.AF_UNIX))
         self._listener.bind(str(path))
-        self._listener.listen()
+        self._listener.listen(9)
 
     def connect(self) -> socket.socket:
-        client = self._closing.enter_context(socket.socket(socket.AF_UNIX))
+        client = self.closing.enter_context(socket.socket(socket.AF_UNIX))
         client.connect(str(self.path))
-        self._closing.enter_context(self._listener.accept()[0])
+        self.accept()
         return client
+
+    def accept(self) -> None:
+        self.accepted.append(self.closing.enter_context(self._listener.accept()[0]))
 
     def asked(self, clocks: UnixClocks) -> Asked:
         found = parse("readings 1\n" + "".join(clocks.rows())).asked
@@ -49,6 +53,30 @@ def test_a_connection_is_a_question_until_it_is_closed(service: Service) -> None
     client.close()
     clocks.read(2.0)
     assert service.asked(clocks) == asked
+
+
+def test_a_connection_is_a_question_while_it_waits_to_be_accepted(service: Service) -> None:
+    clocks, clients = UnixClocks(), [service.closing.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(3)]
+    clocks.read(0.0)
+    service.connect()
+    for client in clients:
+        client.connect(str(service.path))
+    clocks.read(1.0)
+    assert service.asked(clocks).questions == 4
+    service.accept()
+    clocks.read(1.5)
+    asked = service.asked(clocks)
+    assert (asked.connections, asked.questions, asked.age_ms, asked.segments) == (8, 8, 2000, 4)
+
+
+def test_the_end_of_a_closed_connection_does_not_wait(service: Service) -> None:
+    clocks = UnixClocks()
+    clocks.read(0.0)
+    service.connect()
+    service.accepted.pop().close()
+    clocks.read(1.0)
+    with pytest.raises(StopIteration):
+        service.asked(clocks)
 
 
 def test_connections_that_stay_ask_nothing(service: Service) -> None:
