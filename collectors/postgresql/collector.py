@@ -16,7 +16,7 @@ from collectors.blocking import BLOCKED, LIMIT_S, blocking
 from collectors.errors import FetchError, ParseError
 from collectors.kind import Kind
 from collectors.machine import Page
-from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, counts, short
+from collectors.parsing import LONGEST_TEXT, MOST_PORT, complete_lines, count_or_none, counts, short
 from collectors.postgresql.account import Account, account_for
 from collectors.sql_collector import STATEMENT_S, SqlCollector, status_of
 from collectors.sql_session import Channel, Connection, Login
@@ -35,7 +35,7 @@ _DENIED = ("28000", "28P01")  # invalid_authorization_specification, invalid_pas
 
 STATEMENT = """\
 WITH session AS (
-    SELECT pid, state, wait_event_type, backend_type FROM pg_stat_activity
+    SELECT pid, state, wait_event_type, wait_event, backend_type FROM pg_stat_activity
     WHERE pid <> pg_backend_pid() AND datname IS NOT NULL
         AND coalesce(backend_type, 'client backend') = 'client backend'
 )
@@ -48,6 +48,11 @@ UNION ALL SELECT 'active', count(*)::text FROM session WHERE state = 'active'
 UNION ALL SELECT 'idle_in_transaction', count(*)::text FROM session WHERE state LIKE 'idle in transaction%'
 UNION ALL SELECT 'wait_' || lower(wait_event_type), count(*)::text FROM session
     WHERE state = 'active' AND wait_event_type IN ('Lock', 'LWLock', 'IO') GROUP BY wait_event_type
+UNION ALL (
+    SELECT 'event_' || wait_event_type || ':' || wait_event, count(*)::text FROM session
+    WHERE state = 'active' AND wait_event_type NOT IN ('Client', 'Activity')
+    GROUP BY wait_event_type, wait_event ORDER BY count(*) DESC LIMIT 1
+)
 UNION ALL SELECT 'sessions', count(*)::text FROM session
 """
 """Rows of a name and a value, the one without which an answer is none at the end. The type of a session is hidden from
@@ -82,6 +87,7 @@ WHERE blocker IS NOT NULL
 """To ask who blocks a session stops the lock table for a moment, so it is asked of few. Names of tables are known in
 the own database only; elsewhere the statement has them in front of any literal."""
 
+_EVENT = "event_"
 _NAMES = (
     *("max_connections", "superuser_reserved_connections", "port", "uptime", "transactions", "sessions", "hidden"),
     *("active", "idle_in_transaction", "wait_lock", "wait_lwlock", "wait_io"),
@@ -193,6 +199,8 @@ def parse(text: str, address: str = "") -> PostgresqlStatus:
         return None if hidden else found.get(name, none)
 
     blocker, blockers = blocking(text)
+    event = next((name for name in rows if name.startswith(_EVENT)), "")
+    waiting = count_or_none(rows[event]) if event else 0
     return PostgresqlStatus(
         address=address,
         version=version,
@@ -207,6 +215,8 @@ def parse(text: str, address: str = "") -> PostgresqlStatus:
         reserved=found.get("superuser_reserved_connections"),
         transactions=found.get("transactions"),
         hidden=hidden,
+        wait_event=short(event.removeprefix(_EVENT), LONGEST_TEXT) if waiting and not hidden else "",
+        wait_event_sessions=None if hidden else waiting,
         port=found["port"] if found.get("port", MOST_PORT + 1) <= MOST_PORT else None,
         uptime_s=found.get("uptime"),
         blocker=None if hidden else blocker,

@@ -39,7 +39,7 @@ async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Ssh
     assert (status.active, status.lock_waits, status.blockers, status.connected) == (0, 0, 0, 1)
     assert status.version == server.run("SHOW server_version")
     with beside(server.start("BEGIN; UPDATE a SET n = n; SELECT pg_sleep(60)")):
-        await until(host, lambda s: (found := read(s)) is not None and found.active == 1)
+        await until(host, lambda s: (found := read(s)) is not None and found.wait_event == "Timeout:PgSleep")
         with beside(*(server.start("UPDATE a SET n = n") for _ in range(3))):
             full = (4, 3, 5)
             await until(host, lambda s: (f := read(s)) is not None and (f.active, f.lock_waits, f.connected) == full)
@@ -51,6 +51,7 @@ async def test_locks_and_connections(postgresql: PostgresqlFactory, machine: Ssh
             holding = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'BEGIN%sleep(60)'"
             assert str(status.blocker.session) == server.run(holding)
             assert (status.blocker.statement, status.blocker.idle) == ("BEGIN", False)
+            assert (status.wait_event, status.wait_event_sessions) == ("Lock:tuple", 2)
 
 
 async def test_the_table_of_a_lock_in_another_database(postgresql: PostgresqlFactory, watch: Watch) -> None:

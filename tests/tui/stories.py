@@ -141,7 +141,8 @@ def _databases(number: int, *, full: bool) -> dict[str, tuple[ServerReading, ...
     )  # fmt: skip
     postgresql = PostgresqlStatus(
         "127.0.0.1:5432", "15.18", 96 if full else 13, 14 if full else 2, 1, 12 if full else 0, 0, 1, 1 if full else 0,
-        100, 3, 2_500 * number,
+        100, 3, 2_500 * number, False,
+        wait_event="Lock:tuple" if full else "IO:DataFileRead", wait_event_sessions=11 if full else 1,
         blocker=Blocker(
             session=2145, blocked=12, waited_ms=640, idle=True, statement="UPDATE", mode="ExclusiveLock", table="stock"
         ) if full else None,

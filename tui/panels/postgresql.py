@@ -6,7 +6,7 @@ from loadtop.i18n import Translatable, tr
 from loadtop.rates.records import ServerRates
 from loadtop.servers.postgresql.kind import POSTGRESQL
 from loadtop.servers.postgresql.record import PostgresqlStatus
-from tui.drawing.line import Role, Span
+from tui.drawing.line import Role, Span, safe
 from tui.drawing.numbers import count
 from tui.panels.server import Figures, ServicePanel
 from tui.state.view import Curve
@@ -26,5 +26,6 @@ class PostgresqlPanel(ServicePanel[PostgresqlStatus]):
             (tr("blockers"), status.blockers, Role.DIM),
             (tr("idle in transaction"), status.idle_in_transaction, Role.VALUE),
             (tr("waits for files"), status.io_waits, Role.DIM),
+            *([(safe(status.wait_event), status.wait_event_sessions, Role.DIM)] if status.wait_event else []),
         )
         return [(text, [Span(count(value, 6), role)]) for text, value, role in figures]

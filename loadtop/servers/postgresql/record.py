@@ -18,9 +18,10 @@ GRANT pg_monitor TO "USER";"""
 class PostgresqlStatus(ServiceReading, frozen=True):
     """``connected`` sessions are open, the one that asks among them; of the others, ``active`` execute a statement and
     ``idle_in_transaction`` keep a transaction open. Of the active ones, ``lock_waits``, ``lwlock_waits`` and
-    ``io_waits`` wait for a lock, for a lock of the server's own memory, and for a file. ``blockers`` hold what others
-    wait for, of the 50 that have waited longest. ``reserved`` connections are for superusers only. Where the states of
-    some sessions are ``hidden``, these counts are not known."""
+    ``io_waits`` wait for a lock, for a lock of the server's own memory, and for a file. ``wait_event`` (its type and
+    name, ``LWLock:WALWrite``) is the most frequent one, for which ``wait_event_sessions`` wait. ``blockers`` hold what
+    others wait for, of the 50 that have waited longest. ``reserved`` connections are for superusers only. Where the
+    states of some sessions are ``hidden``, these counts are not known."""
 
     connected: Gauge[int | None] = None
     active: Gauge[int | None] = None
@@ -33,6 +34,8 @@ class PostgresqlStatus(ServiceReading, frozen=True):
     reserved: Limit[int | None] = None
     transactions: Annotated[int | None, counter("transactions_s")] = None
     hidden: Label[bool] = False
+    wait_event: Label[str] = ""
+    wait_event_sessions: Gauge[int | None] = None
 
     @property
     def usable(self) -> int | None:

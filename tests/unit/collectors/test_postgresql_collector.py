@@ -26,6 +26,8 @@ COUNTED = PostgresqlStatus(
     lock_waits=3,
     lwlock_waits=0,
     io_waits=1,
+    wait_event="Lock:transactionid",
+    wait_event_sessions=2,
     blockers=0,
     max_connections=100,
     reserved=3,
@@ -59,6 +61,11 @@ def test_rows_that_are_missing() -> None:
 @pytest.mark.parametrize(("told", "port"), [("65535", 65535), ("65536", None)])
 def test_a_port_is_at_most_65535(told: str, port: int | None) -> None:
     assert parse(f"server_version\t16.3\nsessions\t7\nport\t{told}\n").port == port
+
+
+def test_sessions_that_wait_for_nothing_have_no_event() -> None:
+    found = parse(status("postgresql-15.txt").replace("event_Lock:transactionid\t2\n", ""))
+    assert (found.wait_event, found.wait_event_sessions) == ("", 0)
 
 
 def test_hidden_states_are_not_counted() -> None:
