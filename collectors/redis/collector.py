@@ -34,6 +34,9 @@ PASSWORD = "REDISCLI_AUTH"  # noqa: S105 - the environment variable that redis-c
 FIX = "ACL SETUSER default +info +slowlog|len"
 FIX_PASSWORD = "REDISCLI_AUTH=PASSWORD loadtop --redis ADDRESS ..."  # noqa: S105 - a pattern
 
+OPENING_S = 1.0
+"""How long the answer is held back until the connection that stays is open; our own."""
+
 _TOO_MANY = "ERR max number of clients reached"
 _MOST_REPLIES = 16
 _COUNTS = (
@@ -55,17 +58,19 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
     def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
         super().__init__(machine, urls, under_test, find=find)
         self._sessions: dict[str, Session] = {}
+        self._single = set[str]()  # where a connection was closed before its second answer
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         password = os.environ.get(PASSWORD, "") if await self.is_trusted(url) else ""
         asked = commands(password)
+        self._close_others()
         answer = await self._ask_again(url, asked, timeout_s)
         if answer is None:
             answer = await self.machine.ask(url, b"".join((*asked, b"QUIT\r\n")), timeout_s)
-            if b"$" in answer:
+            if url in self._followed() - self._single and answer.startswith((b"$", b"+OK")):
                 with suppress(FetchError, OSError):
-                    async with asyncio.timeout(timeout_s):
-                        self._sessions[url] = await Session.opened(await self.machine.reach(url))
+                    async with asyncio.timeout(min(OPENING_S, timeout_s)):
+                        self._keep(url, await Session.opened(await self.machine.reach(url)))
         return Page(url, 200, answer.decode("latin-1"))  # its lengths are of bytes
 
     async def _ask_again(self, url: str, asked: Sequence[bytes], timeout_s: float) -> bytes | None:
@@ -81,9 +86,27 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
             raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except (OSError, EOFError, ValueError):  # the server was restarted, or ends idle connections
             session.close()
+            if not session.answers:
+                self._single.add(url)
             return None
-        self._sessions[url] = session
+        except BaseException:
+            session.close()
+            raise
+        self._keep(url, session)
         return answer
+
+    def _keep(self, url: str, session: Session) -> None:
+        if url in self._sessions:  # of a search that has asked meanwhile
+            session.close()
+        else:
+            self._sessions[url] = session
+
+    def _followed(self) -> frozenset[str]:
+        return frozenset(page.url for page in self.pages)
+
+    def _close_others(self) -> None:
+        for url in self._sessions.keys() - self._followed():
+            self._sessions.pop(url).close()
 
     async def close(self) -> None:
         await super().close()
@@ -95,7 +118,7 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
 
 
 def commands(password: str) -> tuple[bytes, ...]:
-    """Those that are sent, after one with the password if there is one."""
+    """Return the commands to send; the first tells the password, if there is one."""
     secret = password.encode("utf-8", "surrogateescape")
     auth = (b"*2\r\n$4\r\nAUTH\r\n$%d\r\n%b\r\n" % (len(secret), secret),) if secret else ()
     return (*auth, b"INFO\r\n", b"SLOWLOG LEN\r\n")

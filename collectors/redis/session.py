@@ -1,4 +1,4 @@
-"""A connection to a Redis server that stays open: through SSH, to make one costs more than to ask."""
+"""A connection to a Redis server that stays open: through SSH, opening one costs more than a request."""
 
 import asyncio
 
@@ -8,11 +8,12 @@ from collectors.transport.exchange import LIMIT_BYTES, host_and_port
 
 
 class Session:
-    """One connection, which is of no use any more after an error."""
+    """One connection, unusable after an error. ``answers``: how often it has answered."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self.answers = 0
 
     @classmethod
     async def opened(cls, place: str) -> "Session":
@@ -25,8 +26,8 @@ class Session:
         return cls(*await asyncio.open_connection(*address))
 
     async def ask(self, commands: bytes, replies: int) -> bytes:
-        """The replies to so many commands. Raises OSError, EOFError where the server closed the connection, and
-        ValueError where it sends something else."""
+        """Return so many ``replies``, one to each command. Raises OSError, EOFError where the server closed the
+        connection, and ValueError where it sends something else."""
         self._writer.write(commands)
         await self._writer.drain()
         answer = b""
@@ -40,6 +41,7 @@ class Session:
                 if length is None:
                     raise ValueError("not a length")
                 answer += await self._reader.readexactly(length + 2)
+        self.answers += 1
         return answer
 
     def close(self) -> None:

@@ -219,7 +219,8 @@ class Server:
         self.path = str(path)
         self.says = list(says)
         self.heard = b""
-        self._serving: list[asyncio.Task[None]] = []
+        self.asked = asyncio.Event()
+        self.serving: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_unix_server(self._accept, self.path)
@@ -229,16 +230,17 @@ class Server:
         for _ in range(9):  # the last connection may not have been accepted yet
             await asyncio.sleep(0)
         self._server.close()
-        await asyncio.gather(*self._serving)
+        await asyncio.gather(*self.serving)
         await asyncio.sleep(0)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._serving.append(asyncio.create_task(self._serve(reader, writer)))
+        self.serving.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while self.says:
             heard = await reader.readline() + await reader.readline()
             self.heard += heard
+            self.asked.set()
             if not heard:
                 break
             writer.write(self.says.pop(0).encode())
@@ -256,7 +258,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, RedisC
         return await OPENED(str(path))
 
     monkeypatch.setattr(Session, "opened", opened)
-    return machine, collector_of(RedisCollector, machine, ADDRESS), path
+    collector = collector_of(RedisCollector, machine, ADDRESS)
+    collector.start(1.0)
+    return machine, collector, path
 
 
 async def test_a_server_that_has_answered_is_asked_on_one_connection(kept: tuple[Asked, RedisCollector, Path]) -> None:
@@ -276,13 +280,38 @@ async def test_a_server_that_has_answered_is_asked_on_one_connection(kept: tuple
 @pytest.mark.parametrize(
     "says", ["", "$5\r\nredis", "$-1\r\n", "$99999999\r\n", "$x\r\n", "+" * 70_000, ":1\r\n", "+OK\r"]
 )
-async def test_a_connection_that_fails_is_made_again(kept: tuple[Asked, RedisCollector, Path], says: str) -> None:
+async def test_a_connection_that_fails_at_once_is_not_kept(kept: tuple[Asked, RedisCollector, Path], says: str) -> None:
     machine, collector, path = kept
-    async with Server(path, says):
-        for _ in range(2):
+    async with Server(path, says) as server:
+        for _ in range(3):
             assert "redis_version" in (await collector.fetch(ADDRESS, 5.0)).text
         await collector.close()
-    assert machine.asked == [(ADDRESS, ASKED)] * 2
+    assert machine.asked == [(ADDRESS, ASKED)] * 3
+    assert len(server.serving) == 1, "it would be closed at once again"
+
+
+async def test_the_connection_of_a_server_that_is_not_followed_any_more_is_closed(
+    kept: tuple[Asked, RedisCollector, Path],
+) -> None:
+    _, collector, path = kept
+    async with Server(path, answer("redis_version:2\r\n")) as server:
+        await collector.fetch(ADDRESS, 5.0)
+        collector.pages = ()
+        await collector.fetch("/run/other.sock", 5.0)
+    assert len(server.serving) == 1
+    assert server.heard == b""
+    await collector.close()
+
+
+async def test_a_cancelled_request_closes_the_connection(kept: tuple[Asked, RedisCollector, Path]) -> None:
+    _, collector, path = kept
+    async with Server(path, "$", "") as server:
+        await collector.fetch(ADDRESS, 5.0)
+        reading = asyncio.create_task(collector.fetch(ADDRESS, 5.0))
+        await server.asked.wait()
+        reading.cancel()
+        await asyncio.wait((reading,))
+    await collector.close()
 
 
 async def test_a_server_that_falls_silent_is_not_asked_again_at_once(
