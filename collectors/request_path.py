@@ -97,7 +97,7 @@ class RequestPath:
 
     @property
     def certain(self) -> bool:
-        """Whether it is certain whom those ask that take the requests. The first looks may meet a single request (for a
+        """Whether the services behind the tested port are known. The first looks may meet a single request (for a
         status page, say) that is not passed on yet."""
         return self.looked or self._asks
 

@@ -144,7 +144,7 @@ class UnderTest:
     def _behind_service(self) -> bool:
         """Whether a pool, or a service of no known kind, takes the load, and no server in a container can be meant."""
         hidden = self.path.leaves and any(server.own_network for server in self._servers.values())
-        return self.path.stranger and not hidden
+        return self.path.stranger and self.path.certain and not hidden
 
     async def close(self) -> None:
         await self.path.close()
