@@ -120,7 +120,7 @@ sub sample {
 sub list_processes {
     my ($started) = $counters =~ /^processes (.*)/m;
     $started .= " " . (stat ".")[3] if $started;
-    return if @now && !$ended && $started && $started eq $listed && $turn % 32;
+    return if @now && !$ended && $started && $started eq $listed && $turn % 8;
     ($listed, $ended) = ($started || "", 0);
     @now = processes();
     forget() if "@now" ne $all;
@@ -182,8 +182,7 @@ sub whole {
     my ($file, $name, $text) = @_;
     return sysread $file, $$text, 4096 if $name =~ /^\d/;
     $$text = "";
-    # A short answer is whole: the kernel makes up one of a page, as long as the next line has room.
-    while (my $read = sysread $file, $$text, 65536, length $$text) { last if $read < 2048 || length $$text > @LIMIT@ }
+    while (sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
     if (my $line = $lines{$name}) {
         my $all = $$text;
         $$text = "";
