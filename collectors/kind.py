@@ -17,13 +17,13 @@ async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
 
 class Service(Struct, frozen=True):
     """The name of a service, and how it is recognised: by the name of the listening process, otherwise by its usual
-    ports or the path of its unix socket. ``one_way``: some of the messages that it gets have no answer."""
+    ports or the path of its unix socket. ``closes_statements``: it gets those messages of MySQL that have no answer."""
 
     name: str
     processes: re.Pattern[str]
     ports: Collection[int] = ()
     socket: re.Pattern[str] | None = None
-    one_way: bool = False
+    closes_statements: bool = False
 
 
 class Kind(ServerKind, frozen=True, kw_only=True, eq=False):
@@ -33,7 +33,7 @@ class Kind(ServerKind, frozen=True, kw_only=True, eq=False):
     processes: re.Pattern[str]
     port: int | None = None  # at which it usually listens, if its port alone tells what it is
     socket: re.Pattern[str] | None = None  # the usual paths of its unix socket
-    one_way: bool = False  # whether some of the messages that it gets have no answer
+    closes_statements: bool = False  # whether it gets those messages of MySQL that have no answer
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()  # where its configuration says that it listens
@@ -46,4 +46,5 @@ class Kind(ServerKind, frozen=True, kw_only=True, eq=False):
     def service(self) -> Service:
         """How its clients recognise it. Every proxy and web server is an HTTP service."""
         name = "http" if self.role in (Role.PROXY, Role.WEB) else self.group
-        return Service(name, self.processes, () if self.port is None else (self.port,), self.socket, self.one_way)
+        ports = () if self.port is None else (self.port,)
+        return Service(name, self.processes, ports, self.socket, self.closes_statements)

@@ -6,9 +6,9 @@ transport began:
 ``readings N``: how often the connections were looked at; the first line.
 ``queues N``: how often the accept queues were; ``= PORT QUEUED``: connections that waited at a port to be accepted.
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
-``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS UNANSWERED UNANSWERED_AGE_MS``: what was found on the
+``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS ANSWERED ANSWERED_AGE_MS``: what was found on the
 connections that processes of that user have opened to a place, as in :class:`loadtop.model.Peer`; and how many of the
-questions are none if the place is a MySQL server, with their ages. All but connections and segments may be decimal
+questions, and of their ages, count if the place is a MySQL server. All but connections and segments may be decimal
 numbers.
 ``| PATH USER ...``: the same of a unix socket.
 """
@@ -49,19 +49,19 @@ SERVICES = (
 @dataclass(slots=True)
 class Sums:
     """Sums over readings of a transport, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
-    connection that was opened. ``unanswered`` and ``unanswered_age_ms``: of the questions that may be messages which
-    MySQL does not answer."""
+    connection that was opened. ``answered`` and ``answered_age_ms``: of the questions, without messages that MySQL
+    does not answer."""
 
     connections: int = 0
     questions: float = 0.0
     age_ms: float = 0.0
     segments: int = 0
-    unanswered: float = 0.0
-    unanswered_age_ms: float = 0.0
+    answered: float = 0.0
+    answered_age_ms: float = 0.0
 
     def row(self, mark: str, place: str, user: int) -> str:
         asked = f"{self.connections} {self.questions:.2f} {self.age_ms:.2f} {self.segments}"
-        return f"{mark} {place} {user} {asked} {self.unanswered:.2f} {self.unanswered_age_ms:.2f}\n"
+        return f"{mark} {place} {user} {asked} {self.answered:.2f} {self.answered_age_ms:.2f}\n"
 
 
 class Asked(Struct, frozen=True):
@@ -73,13 +73,13 @@ class Asked(Struct, frozen=True):
     questions: float
     age_ms: float
     segments: int
-    unanswered: float
-    unanswered_age_ms: float
+    answered: float
+    answered_age_ms: float
 
     @property
     def counters(self) -> tuple[float, ...]:
         asked = self.connections, self.questions, self.age_ms, self.segments
-        return *asked, self.unanswered, self.unanswered_age_ms
+        return *asked, self.answered, self.answered_age_ms
 
 
 class Clocks(Struct, frozen=True):
@@ -112,8 +112,8 @@ def parse(text: str) -> Clocks:
             place = _place(words[1]) if words[0] == ">" else _path(words[1])
             what = "open connections of the server"
             connections, segments = row((words[3], words[6]), what)
-            questions, age_ms, *unanswered = (decimal(each, what) for each in (*words[4:6], *words[7:]))
-            asked.append(Asked(place, user, connections, questions, age_ms, segments, *unanswered))
+            questions, age_ms, *answered = (decimal(each, what) for each in (*words[4:6], *words[7:]))
+            asked.append(Asked(place, user, connections, questions, age_ms, segments, *answered))
         elif len(words) == 2 and words[0] == "queues":
             queue_readings = count(words[1], "readings")
         elif len(words) == 3 and words[0] == "=":
@@ -194,7 +194,7 @@ class PeerCounters:
 
     def __init__(self, services: Iterable[Service] = SERVICES) -> None:
         self._services = tuple(services)
-        self._one_way = frozenset(each.name for each in self._services if each.one_way)
+        self._closing = frozenset(each.name for each in self._services if each.closes_statements)
         self._before: dict[Peering, Asked] = {}
         self._zeros: dict[Peering, Asked | None] = {}
 
@@ -222,17 +222,17 @@ class PeerCounters:
             depths[place] = min(depth, depths.get(place, depth))
         self._before = newest
         found: list[Peer] = []
-        for place, (connections, questions, age_ms, segments, unanswered, unanswered_age_ms) in sums.items():
+        for place, (connections, questions, age_ms, segments, answered, answered_age_ms) in sums.items():
             kind = kind_of(self._services, place, processes.get(place, ""))
-            one_way = kind in self._one_way
+            asked = (answered, answered_age_ms) if kind in self._closing else (questions, age_ms)
             found.append(
                 Peer(
                     str(place),
                     kind,
                     depths[place],
                     round(connections),
-                    round(questions - unanswered * one_way, 2),
-                    round(age_ms - unanswered_age_ms * one_way, 2),
+                    round(asked[0], 2),
+                    round(asked[1], 2),
                     round(segments),
                     watched=place in watched,
                     by_connection=place.port == PORT,

@@ -27,7 +27,7 @@ KIND = Kind(
     processes=re.compile(r"mysqld|mariadbd", re.ASCII),
     port=3306,
     socket=re.compile(r"/(?:mysqld?|mariadbd?)[^/]{0,40}\.sock$"),
-    one_way=True,  # COM_STMT_CLOSE
+    closes_statements=True,
 )
 
 FIX = """\

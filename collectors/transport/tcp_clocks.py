@@ -11,8 +11,9 @@ is not answered is not acknowledged at all, or without data, when the peer's ack
 Linux does not delay it on a new connection: then answer, question and acknowledgement share a tick, and the number of
 segments decides (:class:`Lead`).
 
-A client of MySQL that has closed a prepared statement looks as if it waited, since that has no answer. Such messages
-are counted apart (:class:`Unanswered`): only what reads the sums knows which service is at a place.
+A client of MySQL that has closed a prepared statement looks as if it waited, since that has no answer. So questions
+are counted once more without such messages (:class:`Unanswered`): only what reads the sums knows which service is at a
+place.
 
 A thread reads several times per second, because a mean over a few moments of a second says more than one moment. It
 walks through the kernel's table, which takes some ms where a load leaves tens of thousands of connections in TIME_WAIT.
@@ -57,7 +58,7 @@ and the way takes time. Later acknowledgements are those of keep-alive probes, w
 
 UNANSWERED_BYTES = frozenset((9, 18))
 """COM_STMT_CLOSE, which MySQL does not answer: a header of 4 bytes, the command, a number of 4 bytes; once or twice.
-A request to MySQL of one of these lengths has a text of 4 or 13 bytes."""
+Few requests to MySQL have one of these lengths, such as COM_STMT_RESET, or a statement of 4 or 13 characters."""
 
 DELAY_MS = 40
 """Linux delays the acknowledgement of what has no answer for at least so long (TCP_DELACK_MIN)."""
@@ -97,19 +98,19 @@ class Lead:
 
 @dataclass(slots=True)
 class Unanswered:
-    """How often the bytes that a service has not acknowledged yet were those of requests, and of messages without an
-    answer; with those that are sent for less and for more than half the delay of an acknowledgement."""
+    """How often it was known that a connection with a pending request had sent a request last, or a message without an
+    answer; before and after the time for which acknowledgements are delayed."""
 
     seen: Counter[tuple[bool, bool]] = field(default_factory=Counter[tuple[bool, bool]])
 
-    def share(self, each: sock_diag.Connection) -> float:
-        """How likely it is that what a connection with a pending request has sent last has no answer. If it has been
-        acknowledged, that is the share of such messages among those that were not yet, at about the same age."""
-        if each.unacknowledged_bytes:
-            certain = each.unacknowledged_bytes in UNANSWERED_BYTES
-            self.seen[2 * each.sent_ms >= DELAY_MS, certain] += 1
-            return 1.0 if certain else 0.0
+    def share(self, each: sock_diag.Connection, known: bool | None) -> float:
+        """How likely it is that what such a connection has sent last has no answer. That is ``known``, or shows in the
+        number of bytes, if it was looked at before they were acknowledged; and whether it was does not depend on what
+        they are. So of others the share is as among those of which it is known."""
         late = each.sent_ms >= DELAY_MS
+        if known is not None:
+            self.seen[late, known] += 1
+            return 1.0 if known else 0.0
         unanswered, requests = self.seen[late, True], self.seen[late, False]
         return unanswered / (unanswered + requests) if unanswered >= LEAST_PENDING else 0.0
 
@@ -130,6 +131,8 @@ class TcpSums:
     _unanswered: defaultdict[tuple[PackedAddress, int], Unanswered] = field(
         default_factory=lambda: defaultdict(Unanswered)
     )
+    _last: dict[Ends, tuple[int, bool]] = field(default_factory=dict[Ends, tuple[int, bool]])
+    """The number of segments that a connection had sent, and whether what it had sent last has no answer."""
 
     def add_queues(self, queues: Mapping[int, int]) -> None:
         """Add a reading of accept queues, by port."""
@@ -144,6 +147,7 @@ class TcpSums:
         self._make_room(found)
         before, self._segments = self._segments, {}
         between, self._between = self._between, {}
+        last, self._last = self._last, {}
         self._staying = []
         for each in found:
             ends = _ends(each)
@@ -151,13 +155,15 @@ class TcpSums:
             if (place, each.user) not in self._asked and len(self._asked) >= MOST_PEERS:
                 continue
             seen = between.get(ends) or Sums()
+            if ends in last:
+                self._last[ends] = last[ends]
             self._see(seen, each)
             asked = self._asked[place, each.user]
             asked.connections += 1
             asked.questions += seen.questions / seen.connections
             asked.age_ms += seen.age_ms / seen.connections
-            asked.unanswered += seen.unanswered / seen.connections
-            asked.unanswered_age_ms += seen.unanswered_age_ms / seen.connections
+            asked.answered += seen.answered / seen.connections
+            asked.answered_age_ms += seen.answered_age_ms / seen.connections
             asked.segments += max(0, each.segments_out - before.get(ends, 0))
             if ends in before:
                 self._staying.append(each)
@@ -182,11 +188,19 @@ class TcpSums:
         sums.connections += 1
         key = (each.remote_address, each.remote_port), each.user
         if self._leads[key].is_pending(each):
-            unanswered = self._unanswered[key].share(each)
+            answered = 1.0 - self._unanswered[key].share(each, self._known(each))
             sums.questions += 1
             sums.age_ms += each.sent_ms
-            sums.unanswered += unanswered
-            sums.unanswered_age_ms += unanswered * each.sent_ms
+            sums.answered += answered
+            sums.answered_age_ms += answered * each.sent_ms
+
+    def _known(self, each: sock_diag.Connection) -> bool | None:
+        """Whether what a connection with a pending request has sent last has no answer; ``None``: that is not known."""
+        ends = _ends(each)
+        if each.unacknowledged_bytes and len(self._last) < MOST_CONNECTIONS:
+            self._last[ends] = each.segments_out, each.unacknowledged_bytes in UNANSWERED_BYTES
+        segments_out, unanswered = self._last.get(ends, (-1, False))
+        return unanswered if segments_out == each.segments_out else None
 
     def _make_room(self, found: Sequence[sock_diag.Connection]) -> None:
         """Forget places without a connection, if there are too many to follow."""

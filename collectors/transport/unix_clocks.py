@@ -44,8 +44,11 @@ class UnixClocks:
                 opened_at = at - 2 * OLDEST_S if first else at
                 known.segments += not first
             if at - opened_at < OLDEST_S:
+                age_ms = round(1000 * (at - opened_at))
                 known.questions += 1
-                known.age_ms += round(1000 * (at - opened_at))
+                known.age_ms += age_ms
+                known.answered += 1
+                known.answered_age_ms += age_ms
             if len(since) < MOST_CONNECTIONS:
                 since[each.inode] = opened_at
         self._since = since

@@ -13,10 +13,11 @@ from collectors.transport.netlink import HEADER, attributes
 from collectors.transport.sock_diag import answers
 
 _REQUEST = struct.Struct("=BBHIIIII")
+_INODE = struct.Struct("=I")
 _MESSAGE = struct.Struct("=BBBBI8x")  # family, type, state, inode
 _ESTABLISHED, _LISTEN = 1, 10
-_NAME, _PEER, _QUEUE, _USER = 0, 2, 4, 7
-_ASK_NAME, _ASK_PEER, _ASK_QUEUE, _ASK_USER = 1 << 0, 1 << 2, 1 << 4, 1 << 6  # the user came with Linux 5.3
+_NAME, _PEER, _WAITING, _USER = 0, 2, 3, 7
+_ASK_NAME, _ASK_PEER, _ASK_WAITING, _ASK_USER = 1 << 0, 1 << 2, 1 << 3, 1 << 6  # the user came with Linux 5.3
 _NOBODY = 2**32 - 1  # instead of a user who is not told
 
 
@@ -49,29 +50,24 @@ def streams() -> str:
 
 
 def connections() -> Iterator[Connection]:
-    """Those to plain paths. The kernel tells how many wait to be accepted at each path, but not where a socket waits:
-    with several such paths, the sockets are shared out among them, the newest first. Raises ``OSError`` where the
-    kernel has no unix_diag."""
-    asked = _ASK_NAME | _ASK_PEER | _ASK_QUEUE | _ASK_USER
+    """Those to plain paths. Raises ``OSError`` where the kernel has no unix_diag."""
+    asked = _ASK_NAME | _ASK_PEER | _ASK_WAITING | _ASK_USER
     request = _REQUEST.pack(socket.AF_UNIX, 0, 0, 1 << _ESTABLISHED | 1 << _LISTEN, 0, asked, 0, 0)
-    clients, paths = list[tuple[int, int, int]](), dict[int, str]()
-    waiting, queues = list[tuple[int, int]](), dict[str, int]()
+    clients, paths, waiting = list[tuple[int, int, int]](), dict[int, str](), dict[int, int]()
     for message in islice(answers(request, socket.AF_UNIX), MOST_LINES):
-        _, kind, state, _, inode = _MESSAGE.unpack_from(message, HEADER.size)
+        _, kind, _, _, inode = _MESSAGE.unpack_from(message, HEADER.size)
         if kind == socket.SOCK_STREAM:
             name, peer, user = _attributes(message)
-            if is_plain(name) and state == _LISTEN:
-                queues[name] = _queue(message)
-            elif is_plain(name):
+            if is_plain(name):
                 paths[inode] = name
-            elif peer:
-                clients.append((inode, peer, user))
+                for each in _waiting(message):
+                    waiting[each] = inode
             else:
-                waiting.append((inode, user))
-    yield from (Connection(inode, paths[peer], user) for inode, peer, user in clients if peer in paths)
-    waiting.sort()
-    for path, number in queues.items():
-        yield from (Connection(inode, path, user) for inode, user in (waiting.pop() for _ in waiting[:number]))
+                clients.append((inode, peer, user))
+    for inode, peer, user in clients:
+        path = paths.get(waiting.get(inode, peer))
+        if path is not None:
+            yield Connection(inode, path, user)
 
 
 def _attributes(message: bytes) -> tuple[str, int, int]:
@@ -81,10 +77,10 @@ def _attributes(message: bytes) -> tuple[str, int, int]:
     return name, _number(found.get(_PEER), 0), _number(found.get(_USER), _NOBODY)
 
 
-def _queue(message: bytes) -> int:
-    """The connections that wait to be accepted, the first of two numbers."""
-    found = attributes(message, HEADER.size + _MESSAGE.size).get(_QUEUE)
-    return _number(None if found is None else found[:4], 0)
+def _waiting(message: bytes) -> Iterator[int]:
+    """The sockets that wait to be accepted where one listens. One whose owner has closed it has the number 0."""
+    found = attributes(message, HEADER.size + _MESSAGE.size).get(_WAITING, b"")
+    return (each for (each,) in _INODE.iter_unpack(found[: len(found) & ~3]))
 
 
 def _number(value: bytes | None, otherwise: int) -> int:

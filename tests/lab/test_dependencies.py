@@ -58,14 +58,14 @@ pg_query($db, "COMMIT");
 echo "counted";
 """
 PREPARED = """
-for ($number = 0; $number < 5; $number++) {
-    $statement = $db->prepare("SELECT n FROM hits WHERE id = ?");
-    $id = random_int(1, ROWS);
-    $statement->bind_param("i", $id);
+for ($number = 0; $number < NUMBER; $number++) {
+    $statement = $db->prepare("SELECT n, SLEEP(?) FROM hits WHERE id = 1");
+    $seconds = SECONDS;
+    $statement->bind_param("d", $seconds);
     $statement->execute();
     $statement->get_result()->fetch_all();
     $statement->close();
-    usleep(20000);
+    usleep(PAUSE);
 }
 """
 """The last message to the database before each pause has no answer."""
@@ -185,12 +185,16 @@ def small_pool_before_slow_queries(bench: Bench, lifted: bool) -> Stand:
     return Stand(f"{server.url}page.php")
 
 
-def small_pool_with_pauses(bench: Bench, lifted: bool) -> Stand:
-    database = shop(bench)
-    page = mysql_page(database, PREPARED, persistent=True)
-    workers = WORKERS if lifted else 4
-    server = bench.apache(mpm="prefork", php="mod", workers=workers, pages={"page.php": page}, extensions=MYSQLI)
-    return Stand(f"{server.url}page.php")
+def small_pool_before_prepared_statements(number: int, seconds: float, pause_s: float) -> Build:
+    def build(bench: Bench, lifted: bool) -> Stand:
+        database = shop(bench)
+        queries = PREPARED.replace("NUMBER", str(number)).replace("SECONDS", str(seconds))
+        page = mysql_page(database, queries.replace("PAUSE", f"{1e6 * pause_s:.0f}"), persistent=True)
+        workers = WORKERS if lifted else 4
+        server = bench.apache(mpm="prefork", php="mod", workers=workers, pages={"page.php": page}, extensions=MYSQLI)
+        return Stand(f"{server.url}page.php")
+
+    return build
 
 
 def idle_connections(bench: Bench, _lifted: bool) -> Stand:
@@ -309,10 +313,17 @@ CASES = [
         concurrency=CLIENTS, proven=is_free, evidence="apache.",
         advice="Raise MaxRequestWorkers from 4 ... for mysql at",
     ),
-    Case(
-        name="4 workers that pause after prepared statements", expected="apache-workers", build=small_pool_with_pauses,
-        concurrency=CLIENTS, proven=is_free, evidence="apache.",
-        advice="Raise MaxRequestWorkers from 4 ... in pauses of the page",
+    *(
+        Case(
+            name=f"4 workers before {what}", expected="apache-workers",
+            build=small_pool_before_prepared_statements(number, seconds, pause_s), concurrency=CLIENTS, proven=is_free,
+            evidence="apache.", advice=f"Raise MaxRequestWorkers from 4 ... {why}",
+        )
+        for what, number, seconds, pause_s, why in (
+            ("prepared statements and pauses", 5, 0.0, 0.02, "in pauses of the page"),
+            ("prepared statements and long pauses", 1, 0.0, 0.1, "in pauses of the page"),
+            ("slow prepared statements and pauses", 1, 0.1, 0.05, "for mysql at"),
+        )
     ),
     Case(
         name="idle connections to a database", expected="none", build=idle_connections, concurrency=2, gain=None,

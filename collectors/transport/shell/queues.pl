@@ -17,11 +17,15 @@ my ($segments, %told, %since, $followed, %quiet, $refused) = {};
 my ($tested, $queue_readings, %queued) = ("", 0);
 # When the clocks are read next; the threads to look at until the next sample, and how many looks are left.
 my ($clocks_due, $moments, @threads) = (0, 0);
-# The sums by place and user: connections, open questions, their age, segments, those that may be messages without an
-# answer, and their age; the newest reading that has one; how often each lead was seen on connections with and without an
-# open question, as Lead in tcp_clocks.py counts them; and what Unanswered does. The same by what the kernel tells, and
-# where struct tcp_info is in that.
-my (%sums, %known);
+# The sums by place and user:
+#   0 to 3 connections, open questions, their age, segments
+#   4, 5 the questions without those that are messages without an answer, and their age
+#   6 the newest reading that has such a connection
+#   7, 8 how often each lead was seen on connections with and without an open question, as Lead in tcp_clocks.py does
+#   9 how often it was known that requests and messages without an answer were sent last, as Unanswered does
+# The same by what the kernel tells, and where struct tcp_info is in that. How many segments a connection had sent, and
+# whether the last of them has no answer.
+my (%sums, %known, %last);
 my ($info, $head, $fields) = (0, "", "");
 my %orders = (
     p => sub {
@@ -64,8 +68,8 @@ my %orders = (
     u => sub {
         my ($limit, $mark) = split / /, $_[0], 2;
         my $rows = "";
-        my ($name, $peer, $user, $queue) = streams(1026);
-        $rows .= "LISTEN $_ $name->{$_}\n" for grep { defined $name->{$_} } keys %$queue;
+        my ($name, $peer, $user, $waiting) = streams(1026);
+        $rows .= "LISTEN $_ $name->{$_}\n" for grep { defined $name->{$_} } keys %$waiting;
         for (keys %$peer) {
             my $path = $name->{$peer->{$_}};
             $rows .= "ESTAB $_ $path\n" if defined $path && !defined $name->{$_};
@@ -87,7 +91,7 @@ my %orders = (
         }
         put("\n#$_[0]\nreadings $readings\n", keys %accepted, "queues $queue_readings\n");
         put("= $_ $queued{$_}\n") for keys %queued;
-        put(m{^/} ? "|" : ">", " $_ @{$sums{$_}}[0 .. 5]\n") for keys %sums;
+        put(sprintf "%s %s %d %d %d %d %.2f %.2f\n", m{^/} ? "|" : ">", $_, @{$sums{$_}}[0 .. 5]) for keys %sums;
     },
 );
 # Adds to what is sent together when it is complete, because each part wakes sshd here, and the client and the program that
@@ -194,11 +198,11 @@ sub clocks {
             }
         }
         if ($in ? $open : $out ? $out < 64 : $sent < 10000) {
-            my $unanswered = unanswered($sum->[9] ||= [0, 0, 0, 0], $sent, unpack "x76L", $_[0]);
+            my $answered = answered($sum->[9] ||= [0, 0, 0, 0], $from, $out, $sent, unpack "x76L", $_[0]);
             ++$sum->[1];
             $sum->[2] += $sent;
-            $sum->[4] += $unanswered;
-            $sum->[5] += $unanswered * $sent;
+            $sum->[4] += $answered;
+            $sum->[5] += $answered * $sent;
         }
         my $before = $segments->{$from} || 0;
         $sum->[3] += $out - $before if $out > $before;
@@ -215,6 +219,7 @@ sub clocks {
     $segments = \%now;
     %known = () if keys %known > 20000;
     %told = () if keys %told > 20000;
+    %last = () if keys %last > 20000;
     $sockets += unix_clocks();
     add_queues();
     ++$readings;
@@ -250,12 +255,11 @@ sub add_queues {
 }
 # Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
 sub unix_clocks {
-    my ($name, $peer, $user, $queue) = streams(1026);
+    my ($name, $peer, $user, $waiting) = streams(1026);
     my ($at, %now, %waits) = (now());
-    my @waiting = sort { $b <=> $a } grep !$peer->{$_}, keys %$peer;
-    for my $inode (keys %$queue) { $waits{$_} = $name->{$inode} for splice @waiting, 0, $queue->{$inode} }
+    for my $inode (keys %$waiting) { $waits{$_} = $inode for @{$waiting->{$inode}} }
     for my $inode (keys %$peer) {
-        my $path = defined $waits{$inode} ? $waits{$inode} : $name->{$peer->{$inode}};
+        my $path = $name->{$waits{$inode} || $peer->{$inode}};
         next if !defined $path || defined $name->{$inode} || $path =~ m{^(?:/var)?/run/(?:systemd|dbus|udev)/};
         my $who = "$path " . (defined $user->{$inode} ? $user->{$inode} : 4294967295);
         next unless $sums{$who} || keys %sums < 256;
@@ -266,18 +270,22 @@ sub unix_clocks {
             $begun = $followed ? $at : $at - 20;
             ++$sum->[3] if $followed;
         }
-        if ($at - $begun < 10) { ++$sum->[1]; $sum->[2] += int(1000 * ($at - $begun)) }
+        if ($at - $begun < 10) {
+            my $age = int(1000 * ($at - $begun));
+            ++$sum->[$_] for 1, 4;
+            $sum->[$_] += $age for 2, 5;
+        }
         $now{$inode} = $begun if keys %now < 20000;
     }
     %since = %now;
     $followed = 1;
     scalar keys %$peer;
 }
-# The unix stream sockets in some of the states: paths, inodes of peers, users, and of those that listen the number that
-# wait to be accepted, all by inode.
+# The unix stream sockets in some of the states: paths, inodes of peers, users, and of those that listen the inodes of
+# those that wait to be accepted, all by inode.
 sub streams {
-    my (%name, %peer, %user, %queue);
-    ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, shift, 0, 85, 0, 0), sub {
+    my (%name, %peer, %user, %waiting);
+    ask(pack("LSSLLCCxxL5", 40, 20, 0x301, 0, 0, 1, 0, shift, 0, 77, 0, 0), sub {
         my $message = shift;
         my ($type, $state, $inode) = unpack("x17CCxL", $message);
         for (my $at = 32; $type == 1 && $at + 4 <= length $message;) {
@@ -285,14 +293,15 @@ sub streams {
             last if $length < 4;
             my $value = substr($message, $at + 4, $length - 4);
             $peer{$inode} = unpack("L", $value) if $kind == 2;
-            $queue{$inode} = unpack("L", $value) if $kind == 4 && $state == 10;
+            $waiting{$inode} = [unpack("L*", $value)] if $kind == 3;
             $user{$inode} = unpack("L", $value) if $kind == 7;
             $name{$inode} = $1 if $kind == 0 && $value =~ m{^(/[!-~]*)\0*$};
             $at += ($length + 3) & ~3;
         }
+        $waiting{$inode} ||= [] if $state == 10;
         keys(%name) + keys(%peer) < @LINES@;
     });
-    (\%name, \%peer, \%user, \%queue);
+    (\%name, \%peer, \%user, \%waiting);
 }
 # Finds struct tcp_info in what the kernel tells of a socket, where it is in all others too. Whether it is there.
 sub find_info {
@@ -319,16 +328,17 @@ sub sum_of {
     }
     $known{substr($_[0], 22, 34) . substr($_[0], 80, 4)} = $sums{$who} ||= [(0) x 7];
 }
-# How likely it is that what was sent last has no answer, as Unanswered in tcp_clocks.py says, which counts the same.
-sub unanswered {
-    my ($seen, $sent, $bytes) = @_;
-    if ($bytes) {
-        my $unanswered = $bytes == 9 || $bytes == 18 || 0;
-        ++$seen->[2 * ($sent >= 20) + $unanswered];
-        return $unanswered;
+# How likely it is that what was sent last has an answer, as Unanswered and _known() of tcp_clocks.py say.
+sub answered {
+    my ($seen, $from, $out, $sent, $bytes) = @_;
+    $last{$from} = [$out, $bytes == 9 || $bytes == 18 ? 1 : 0] if $bytes;
+    my ($last, $late) = ($last{$from}, $sent >= 40 ? 2 : 0);
+    if ($last && $last->[0] == $out) {
+        ++$seen->[$late + $last->[1]];
+        return 1 - $last->[1];
     }
-    my ($requests, $unanswered) = @$seen[$sent >= 40 ? (2, 3) : (0, 1)];
-    $unanswered >= 5 ? $unanswered / ($unanswered + $requests) : 0;
+    my ($requests, $unanswered) = @$seen[$late, $late + 1];
+    $unanswered >= 5 ? $requests / ($unanswered + $requests) : 1;
 }
 # An address and port as people write them, one of IPv4 also where a socket of IPv6 has it.
 sub place {

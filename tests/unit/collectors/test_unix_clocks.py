@@ -69,6 +69,18 @@ def test_a_connection_is_a_question_while_it_waits_to_be_accepted(service: Servi
     assert (asked.connections, asked.questions, asked.age_ms, asked.segments) == (8, 8, 2000, 4)
 
 
+def test_each_waits_where_it_has_connected(service: Service, tmp_path: Path) -> None:
+    with ExitStack() as closing:
+        other = Service(tmp_path / "app.sock", closing)
+        clocks, clients = UnixClocks(), [closing.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(5)]
+        clocks.read(0.0)
+        for client, place in zip(clients, (service, other, other, service, other), strict=True):
+            client.connect(str(place.path))
+        clients.pop().close()  # it stays in the queue
+        clocks.read(1.0)
+        assert (service.asked(clocks).questions, other.asked(clocks).questions) == (2, 2)
+
+
 def test_the_end_of_a_closed_connection_does_not_wait(service: Service) -> None:
     clocks = UnixClocks()
     clocks.read(0.0)
