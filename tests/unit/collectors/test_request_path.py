@@ -112,7 +112,7 @@ def test_other_servers_are_set_aside_and_not_queried(machine: Machine) -> None:
 def test_a_single_look_at_a_service_that_asks_nobody_sets_no_server_aside(machine: Machine) -> None:
     """It may have met a request for a status page that the service has not passed on yet."""
     machine.asked()
-    assert placed(machine)[:2] == (set(), {SERVICE})
+    assert placed(machine) == (set(), {SERVICE}, [["http://127.0.0.1:8000", "http://127.0.0.1:8080"]])
 
 
 def test_a_single_look_at_a_service_that_asks_another_is_enough(machine: Machine) -> None:
