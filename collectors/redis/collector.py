@@ -78,21 +78,20 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
         session = self._sessions.pop(url, None)
         if session is None:
             return None
+        answer: bytes | None = None
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await session.ask(b"".join(asked), len(asked))
         except TimeoutError:
-            session.close()
             raise SilentError("no response within {seconds:.1f} s", seconds=timeout_s) from None
         except (OSError, EOFError, ValueError):  # the server was restarted, or ends idle connections
-            session.close()
             if not session.answers:
                 self._single.add(url)
-            return None
-        except BaseException:
-            session.close()
-            raise
-        self._keep(url, session)
+        finally:
+            if answer is None:
+                session.close()
+            else:
+                self._keep(url, session)
         return answer
 
     def _keep(self, url: str, session: Session) -> None:
