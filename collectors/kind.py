@@ -17,7 +17,7 @@ async def _no_configuration(_: Texts, __: Sequence[str]) -> Config:
 
 class Service(Struct, frozen=True):
     """The name of a service, and how it is recognised: by the name of the listening process, otherwise by its usual
-    ports or the path of its unix socket. ``closes_statements``: it gets those messages of MySQL that have no answer."""
+    ports or the path of its unix socket. ``closes_statements``: it does not reply when a client closes a statement."""
 
     name: str
     processes: re.Pattern[str]
@@ -33,7 +33,7 @@ class Kind(ServerKind, frozen=True, kw_only=True, eq=False):
     processes: re.Pattern[str]
     port: int | None = None  # at which it usually listens, if its port alone tells what it is
     socket: re.Pattern[str] | None = None  # the usual paths of its unix socket
-    closes_statements: bool = False  # whether it gets those messages of MySQL that have no answer
+    closes_statements: bool = False  # whether it does not reply when a client closes a statement
     configuration: Callable[[Texts, Sequence[str]], Awaitable[Config]] = _no_configuration
     """Read from the files as its process sees them, and from its command line."""
     listening: Callable[[Config], tuple[Endpoint, ...]] = lambda _: ()  # where its configuration says that it listens

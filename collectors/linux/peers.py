@@ -8,8 +8,8 @@ transport began:
 ``< ADDRESS:PORT USER``: a process of that user has accepted connections at a port of this machine.
 ``> ADDRESS:PORT USER CONNECTIONS QUESTIONS AGE_MS SEGMENTS ANSWERED ANSWERED_AGE_MS``: what was found on the
 connections that processes of that user have opened to a place, as in :class:`loadtop.model.Peer`; and how many of the
-questions, and of their ages, count if the place is a MySQL server. All but connections and segments may be decimal
-numbers.
+questions, and of their ages, count if the service does not reply when a client closes a statement. All but connections
+and segments may be decimal numbers.
 ``| PATH USER ...``: the same of a unix socket.
 """
 
@@ -49,8 +49,8 @@ SERVICES = (
 @dataclass(slots=True)
 class Sums:
     """Sums over readings of a transport, as in :class:`loadtop.model.Peer`. Of a unix socket, each segment is a
-    connection that was opened. ``answered`` and ``answered_age_ms``: of the questions, without messages that MySQL
-    does not answer."""
+    connection that was opened. ``answered`` and ``answered_age_ms``: of the questions, without messages that
+    only close a statement."""
 
     connections: int = 0
     questions: float = 0.0
