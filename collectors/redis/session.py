@@ -2,9 +2,8 @@
 
 import asyncio
 
-from collectors.errors import FetchError
 from collectors.parsing import count_or_none
-from collectors.transport.exchange import LIMIT_BYTES, host_and_port
+from collectors.transport.exchange import LIMIT_BYTES, connected
 
 
 class Session:
@@ -18,12 +17,7 @@ class Session:
     @classmethod
     async def opened(cls, place: str) -> "Session":
         """Connect to a place on this machine: a path, or ``HOST:PORT``. Raises FetchError and OSError."""
-        if place.startswith("/"):
-            return cls(*await asyncio.open_unix_connection(place))
-        address = host_and_port(place)
-        if address is None:
-            raise FetchError("not an address: HOST:PORT or the path of a socket")
-        return cls(*await asyncio.open_connection(*address))
+        return cls(*await connected(place))
 
     async def ask(self, commands: bytes, replies: int) -> bytes:
         """Return so many ``replies``, one to each command. Raises OSError, EOFError where the server closed the

@@ -52,14 +52,18 @@ async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
         raise refused(error) from None
 
 
-async def _exchange(address: str, question: bytes) -> bytes:
+async def connected(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to ``HOST:PORT`` or the unix socket of that path. Raises :class:`FetchError` and ``OSError``."""
     if address.startswith("/"):
-        reader, writer = await asyncio.open_unix_connection(address)
-    else:
-        place = host_and_port(address)
-        if place is None:
-            raise FetchError("not an address: HOST:PORT or the path of a socket")
-        reader, writer = await asyncio.open_connection(*place)
+        return await asyncio.open_unix_connection(address)
+    place = host_and_port(address)
+    if place is None:
+        raise FetchError("not an address: HOST:PORT or the path of a socket")
+    return await asyncio.open_connection(*place)
+
+
+async def _exchange(address: str, question: bytes) -> bytes:
+    reader, writer = await connected(address)
     try:
         writer.write(question)
         await writer.drain()
