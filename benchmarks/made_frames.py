@@ -148,7 +148,6 @@ class MadeHost:
                 self._grow(12, 0),
                 self._grow(13, 9_000),
                 self._grow(14, 7_000),
-                self._grow(15, 40),
             ),
             disks=(self._disk("vda", 16, 30), self._disk("vdb", 24, 0)),
             networks=(self._network("lo", 32, 300), self._network("eth0", 40, 900_000)),

@@ -22,7 +22,7 @@ from collectors.parsing import complete_lines, count_or_none, counts, excerpt
 from loadtop.model import Cause, CgroupLimits
 
 MOUNTS = "/proc/self/mountinfo"
-PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure")
+PRESSURES = ("cpu.pressure", "memory.pressure", "io.pressure")
 UNLIMITED_BYTES = 1 << 62  # version 1 prints the largest multiple of a page for "no limit"; nothing real comes near
 
 MOST_SERVERS = 8  # whose groups are read

@@ -5,7 +5,7 @@ guessed. Kernels before 4.8 print reclaim per zone (``pgscan_direct_normal``) an
 5.9 one ``workingset_refault``, which counts pages of files only.
 
 Pressure stall totals (PSI) come from /proc/pressure, or from the files of a control group in the same format: Linux,
-Documentation/accounting/psi.rst (4.20 and later; ``irq`` since 6.1). ``total`` is the stall in microseconds since boot;
+Documentation/accounting/psi.rst (4.20 and later). ``total`` is the stall in microseconds since boot;
 the averages in the same lines lag by 10 s and more and are not read. The ``full`` line of cpu means nothing for a whole
 machine and is left out.
 """
@@ -25,7 +25,7 @@ FILES = (Wanted(MEMINFO, lines="^(Mem|Swap|Buffers|Cached|Dirty|Writeback:|SRecl
 PAGING_FILES = (
     Wanted(VMSTAT, lines="^(pswp|pgmajfault|oom_kill|pgscan_direct|pgsteal_direct|allocstall|workingset_refault)"),
 )
-PRESSURE_FILES = tuple(Wanted(f"/proc/pressure/{resource}", 4096) for resource in ("cpu", "memory", "io", "irq"))
+PRESSURE_FILES = tuple(Wanted(f"/proc/pressure/{resource}", 4096) for resource in ("cpu", "memory", "io"))
 _OPTIONAL = {
     "available_kb": "MemAvailable",
     "buffers_kb": "Buffers",
@@ -84,22 +84,21 @@ def _over_zones(table: Mapping[str, int], name: str) -> int | None:
     return table.get(name, sum(zones) if zones else None)
 
 
-def parse_pressure(cpu: str | None, memory: str | None, io: str | None, irq: str | None = None) -> Pressure:
-    read = [_totals(text) if text is not None else dict[str, int]() for text in (cpu, memory, io, irq)]
-    of_cpu, of_memory, of_io, of_irq = read
+def parse_pressure(cpu: str | None, memory: str | None, io: str | None) -> Pressure:
+    read = [_totals(text) if text is not None else dict[str, int]() for text in (cpu, memory, io)]
+    of_cpu, of_memory, of_io = read
     return Pressure(
         cpu_some_us=of_cpu.get("some"),
         memory_some_us=of_memory.get("some"),
         memory_full_us=of_memory.get("full"),
         io_some_us=of_io.get("some"),
         io_full_us=of_io.get("full"),
-        irq_full_us=of_irq.get("full"),
     )
 
 
 def collect_pressure(reading: Reading) -> Pressure:
     texts = [reading.optional(wanted.path) for wanted in PRESSURE_FILES]
-    if texts[:3] == [None, None, None]:
+    if texts == [None, None, None]:
         missing = reading.files.get(PRESSURE_FILES[0].path)
         reason = missing.reason if isinstance(missing, Missing) else "not read"
         if reason == NO_FILE:

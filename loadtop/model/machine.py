@@ -130,7 +130,6 @@ class Pressure(Struct, frozen=True):
     memory_full_us: int | None = None
     io_some_us: int | None = None
     io_full_us: int | None = None
-    irq_full_us: int | None = None
 
 
 class Disk(Struct, frozen=True):

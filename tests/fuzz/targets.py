@@ -320,7 +320,7 @@ PROC: Mapping[str, tuple[Callable[[str], object], ...]] = MappingProxyType(
         "loadavg": (cpu.parse_load, devices.parse_speed),
         "meminfo": (memory.parse, memory.parse_swap),
         "vmstat": (lambda text: memory.parse_paging(text, 4),),
-        "pressure/io": (lambda text: memory.parse_pressure(text, text, text, text),),
+        "pressure/io": (lambda text: memory.parse_pressure(text, text, text),),
         "diskstats": (devices.parse_disks, devices.parse_blocks),
         "swaps": (devices.parse_swap_devices,),
         "net/dev": (devices.parse_networks,),

@@ -31,7 +31,7 @@ PARSERS: list[tuple[str, Parser, str]] = [
     ("memory", memory.parse, "proc/6.18/meminfo"),
     ("swap", memory.parse_swap, "proc/6.18/meminfo"),
     ("paging", lambda text: memory.parse_paging(text, 4), "proc/6.18/vmstat"),
-    ("pressure", lambda text: memory.parse_pressure(text, text, text, text), "proc/6.18/pressure/io"),
+    ("pressure", lambda text: memory.parse_pressure(text, text, text), "proc/6.18/pressure/io"),
     ("disks", devices.parse_disks, "proc/6.18/diskstats"),
     ("swaps", devices.parse_swap_devices, "proc/6.18/swaps"),
     ("blocks", devices.parse_blocks, "proc/6.18/swaps"),

@@ -66,16 +66,15 @@ def test_vmstat(swapped_in: int, swapped_out: int, stalls: list[int]) -> None:
     assert found.allocation_stalls == sum(stalls)
 
 
-@given(st.tuples(*[counts] * 5), st.none() | counts)
-def test_pressure(totals: tuple[int, int, int, int, int], irq: int | None) -> None:
+@given(st.tuples(*[counts] * 5))
+def test_pressure(totals: tuple[int, int, int, int, int]) -> None:
     def text(some: int, full: int) -> str:
         average = "avg10=0.00 avg60=12.34 avg300=99.99"
         return f"some {average} total={some}\nfull {average} total={full}\n"
 
     cpu_some, memory_some, memory_full, io_some, io_full = totals
     texts = (text(cpu_some, 0), text(memory_some, memory_full), text(io_some, io_full))
-    last = None if irq is None else text(0, irq).splitlines(keepends=True)[1]
-    assert memory.parse_pressure(*texts, last) == Pressure(*totals, irq)
+    assert memory.parse_pressure(*texts) == Pressure(*totals)
 
 
 sectors = st.integers(0, 2**62)
