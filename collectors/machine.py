@@ -16,7 +16,7 @@ T = TypeVar("T")
 _BATCH = 8
 
 LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as long, whatever a machine prints
-IDLE_EVERY = 5  # processes that sleep are read once in so many samples
+IDLE_EVERY = 20  # processes that sleep are read once in so many samples, or when someone uses CPU time unseen
 
 
 class Wanted(Struct, frozen=True):

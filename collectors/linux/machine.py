@@ -169,7 +169,10 @@ class LinuxMachine:
             networks=run.collect("networks", networks, devices.NETWORK_FILES),
             tcp=tcp,
             processes=run.collect(
-                "processes", lambda: self._table.update(reading), (Wanted("/proc/PID/stat"),), self._table.lacks
+                "processes",
+                lambda: self._table.update(reading, processor.total if processor else None),
+                (Wanted("/proc/PID/stat"),),
+                self._table.lacks,
             ),
             sleeping=self._table.sleeping,
             blocked_threads=self._table.blocked,

@@ -2,7 +2,8 @@
 
 Source: Linux, Documentation/filesystems/proc.rst, table 1-4. A name can contain spaces, parentheses and newlines: the
 fields begin after the last ``)``. Servers and loadtop's own processes are read every time, others every time while they
-use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. For
+use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. All are read
+when the machine spends more CPU time than those that are read. For
 proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
 server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also reads
 the :data:`PSS_AGAIN` with the oldest values: together, because each such reading starts programs on a remote host.
@@ -31,7 +32,7 @@ from collectors.linux import sleeping
 from collectors.machine import NO_FILE, NOT_PERMITTED, Member, Missing, ProcessStat, Reading
 from collectors.parsing import complete_lines, count, count_or_none, excerpt, row, short
 from loadtop.i18n import Message
-from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, USER_HZ, Cause, Process, Role
+from loadtop.model import LOADTOP, OTHER, SERVICE, SERVING, USER_HZ, Cause, CpuTimes, Process, Role
 
 BUSIEST = 5
 MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
@@ -39,6 +40,11 @@ MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
 PSS_AGAIN, PSS_AGAIN_EVERY = 5, 15  # of those that are out of date, so many are read in one of so many samples
+UNSEEN_TICKS_S, UNSEEN_SHARE = 10.0, 0.2
+"""All processes are read where it is not known who uses so much CPU time per second, and such a share of what is used:
+the kernel counts the time of processes exactly, and that of the machine by what runs at each tick."""
+
+ALL_EVERY = 5  # samples, at least, between readings of all: the time of processes that live briefly stays unseen
 _TICK_NS = 1_000_000_000 // USER_HZ
 ROUNDED_NS = 2 * _TICK_NS
 """How far CPU time in ticks and that of the threads may come apart: user and system time are each rounded down to whole
@@ -134,6 +140,9 @@ class ProcessTable:
         self._roots: dict[str, tuple[int, ...]] = {}
         self._turn = 0
         self._at = 0.0
+        self._used_ticks = self._all_read = 0
+        self._busy_ticks: int | None = None
+        self._unseen = False
         self._pss_refused = ""
         self._waits_wanted: dict[int, int] = {}
         self._stands_for: dict[str, float] = {}
@@ -175,6 +184,9 @@ class ProcessTable:
         return tuple(found)
 
     def asleep(self) -> frozenset[int]:
+        """The processes to read only in turn this time."""
+        if self._unseen:
+            return frozenset()
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
 
     def want_pss(self) -> tuple[int, ...]:
@@ -219,14 +231,17 @@ class ProcessTable:
             self._stands_for |= dict.fromkeys(asked, len(threads) / max(1, len(asked)))
         return tuple(self._stands_for)
 
-    def update(self, reading: Reading) -> tuple[Process, ...]:
-        """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too."""
+    def update(self, reading: Reading, cpu: CpuTimes | None = None) -> tuple[Process, ...]:
+        """The rows after a reading: servers, the generator's own, and the busiest others. Kernel threads count too.
+        ``cpu`` is the machine's CPU time."""
         sources = reading.processes
         if isinstance(sources, Missing):
             raise AbsentError(sources.message)
         self._turn += 1
+        passed, self._used_ticks = reading.at - self._at, 0
         self._others_hidden = bool(reading.pids) and 1 not in reading.pids
         self._learn(sources, reading)
+        self._look_for_unseen(cpu, passed)
         self._learn_pss(reading.pss)
         self._learn_waits(reading.waits)
         self._learn_sleeping(reading.wchan)
@@ -237,6 +252,14 @@ class ProcessTable:
         busy.sort(key=lambda known: known.ticks_s or 0.0, reverse=True)
         told = [known for known in read if known.counted != OTHER] + busy[:BUSIEST]
         return tuple([_row(known, reading.page_kb) for known in told])
+
+    def _look_for_unseen(self, cpu: CpuTimes | None, passed_s: float) -> None:
+        before, self._busy_ticks = self._busy_ticks, None if cpu is None else cpu.user + cpu.nice + cpu.system
+        if self._unseen:
+            self._all_read = self._turn
+        busy = 0 if before is None or self._busy_ticks is None else self._busy_ticks - before
+        least = max(UNSEEN_TICKS_S * passed_s, UNSEEN_SHARE * busy)
+        self._unseen = busy - self._used_ticks > least and self._turn - self._all_read >= ALL_EVERY
 
     def lacks(self) -> tuple[Message | None, Cause | None]:
         if self._others_hidden:
@@ -300,12 +323,14 @@ class ProcessTable:
             known = self._known.get(stat.pid)
             if known is None or known.stat.started_ticks != stat.started_ticks or known.stat.name != stat.name:
                 fresh.append(_Known(source, stat, reading.at, apart_ticks=stat.ended_ticks))
+                self._used_ticks += stat.cpu_ticks
                 self._known[stat.pid] = fresh[-1]
             else:
                 moved = moved or known.stat.parent != stat.parent
                 passed = reading.at - known.at
                 used = stat.cpu_ticks + stat.ended_ticks - known.stat.cpu_ticks - known.stat.ended_ticks
                 known.ticks_s = used / passed if passed > 0 else 0.0
+                self._used_ticks += used
                 self._count_brief(known, stat)
                 known.source, known.stat, known.at, known.row = source, stat, reading.at, None
         if reading.own - self._own:

@@ -9,7 +9,8 @@
 # threads wait.
 my (@files, %lines, %asleep, %waits, %before, %waiting);
 # The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read,
-# whether it was asleep then and had started no others, and whether it has run since; files that stay open; the part of a
+# whether it was asleep then and had started no others, whether it has run since, and whether it was read often;
+# files that stay open; the part of a
 # frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
@@ -92,10 +93,12 @@ sub sample {
     # While anything waits for a disk, the state of every process that has run is read.
     my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
-        my ($in_turn, $said, $waited) = (!(($_ + $turn) % @IDLE_EVERY@), $said{$_});
+        my ($said, $waited) = $said{$_};
+        my $in_turn = !(($_ + $turn) % ($said && $said->[2] && !$said->[6] ? 5 : @IDLE_EVERY@));
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
-        # that was asleep, has started no others, and has run for less than 5 ms (half a tick).
+        # that was asleep, has started no others, and has run for less than 5 ms (half a tick). One that was not read often
+        # yet may be about to start its threads: it is read sooner.
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;
@@ -149,12 +152,12 @@ sub forget {
         delete @$known{grep m{^(\d+)} && !$now{$1}, keys %$known};
     }
 }
-# The text of a file of the kernel. One that stays open is read again from its beginning; the file of a process comes as
-# one piece.
+# The text of a file of the kernel. One that stays open is read again from its beginning, and opened again where that
+# fails; the file of a process comes as one piece.
 sub text_of {
     my ($name, $stays) = @_;
     my ($file, $text) = ($open{$name}, "");
-    return $text if $file && sysseek($file, 0, 0) && whole($file, $name, \$text);
+    return $text if $file && sysseek($file, 0, 0) && defined whole($file, $name, \$text);
     delete $open{$name};
     open($file, "<", $name) || return "";
     whole($file, $name, \$text);
@@ -182,13 +185,14 @@ sub whole {
     my ($file, $name, $text) = @_;
     return sysread $file, $$text, 4096 if $name =~ /^\d/;
     $$text = "";
-    while (sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
+    my $read;
+    while ($read = sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
     if (my $line = $lines{$name}) {
         my $all = $$text;
         $$text = "";
         $$text .= $& while $all =~ /$line/g;
     }
-    length $$text;
+    $read;
 }
 # Whether there was anything new to tell of a process. Of one thread, schedstat stays open, if the kernel counts there.
 sub process {
@@ -200,6 +204,7 @@ sub process {
         @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
     }
     $said->[5] = 0;
+    $said->[6] = $said->[2] && ++$said->[7] > 3;
     my $stat = text_of("$pid/stat", $wanted || keys %open < 250);
     if ($stat eq "") { $ended = 1; return add("$pid/stat", "") }
     return 0 if $stat eq $said->[0];

@@ -1,11 +1,13 @@
 """Which processes get a row, and which are read how often."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 import pytest
 
 from collectors.errors import AbsentError, ParseError
 from collectors.linux.processes import (
+    ALL_EVERY,
     ASKED_THREADS,
     JUST,
     MOST_REPORTED,
@@ -20,7 +22,7 @@ from collectors.linux.processes import (
 )
 from collectors.machine import IDLE_EVERY, Missing, Reading
 from collectors.servers import KINDS
-from loadtop.model import LOADTOP, OTHER, SERVICE
+from loadtop.model import LOADTOP, OTHER, SERVICE, CpuTimes
 from tests.unit.collectors.texts import stat_text
 
 
@@ -32,6 +34,7 @@ class Machine:
         self.stats: dict[int, str] = {}
         self.at = 100.0
         self.read: set[int] = set()
+        self.cpu: CpuTimes | None = None
 
     def sample(
         self,
@@ -50,7 +53,7 @@ class Machine:
         self.read = set(texts)
         found = (waits or {}, wchan or {})
         reading = Reading(self.at, {}, 4, texts, frozenset(self.stats), pss or {}, own, {}, *found)
-        self.rows = self.table.update(reading)
+        self.rows = self.table.update(reading, self.cpu)
         return {row.pid: row.group for row in self.rows}
 
 
@@ -118,7 +121,7 @@ def test_others_that_sleep_are_read_in_turn(machine: Machine) -> None:
     for _ in range(IDLE_EVERY):
         machine.sample()
         assert 10 in machine.read
-        assert len(machine.read) <= 1 + 50 / IDLE_EVERY
+        assert len(machine.read) <= 1 + math.ceil(50 / IDLE_EVERY)
         seen += machine.read - {10}
     assert sorted(seen) == list(range(100, 150))
 
@@ -135,6 +138,38 @@ def test_one_that_wakes_up_is_noticed_and_then_read_every_time(machine: Machine)
     machine.stats[100] = stat_text(100, "backup", ticks=999)
     machine.sample()
     assert machine.rows[0].cpu_ticks == 999
+
+
+@pytest.mark.parametrize(("used", "noticed"), [(30, True), (8, False)])
+def test_all_are_read_when_cpu_time_is_used_unseen(machine: Machine, used: int, noticed: bool) -> None:
+    sleepers = {pid: stat_text(pid, "sleeper") for pid in range(100, 150)}
+    server = [stat_text(10, "httpd", ticks=40 * second) for second in range(50)]
+    machine.stats = sleepers | {10: server[0]}
+    before = ALL_EVERY
+    for second in range(before + 1):
+        machine.stats[10], machine.cpu = server[second], CpuTimes(40 * second, 0, 0, 0)
+        machine.sample()
+    assert len(machine.read) < 10
+    pid = next(pid for pid in sleepers if (pid + int(machine.at)) % IDLE_EVERY == IDLE_EVERY // 2)
+    told: list[bool] = []
+    for later in range(1, 4):
+        machine.stats[pid] = stat_text(pid, "backup", ticks=used * later)
+        machine.stats[10] = server[before + later]
+        machine.cpu = CpuTimes(40 * (before + later), used * later, 0, 0)
+        machine.sample()
+        told.append(pid in {row.pid for row in machine.rows})
+    assert told == [False, False, noticed]  # all are read in the second
+
+
+def test_cpu_time_that_stays_unseen_is_looked_for_now_and_then(machine: Machine) -> None:
+    """That of processes which live briefly, or of others than this container's."""
+    machine.stats = {pid: stat_text(pid, "sleeper") for pid in range(100, 200)}
+    all_read = 0
+    for second in range(6 * ALL_EVERY):
+        machine.cpu = CpuTimes(80 * second, 0, 0, 0)
+        machine.sample()
+        all_read += len(machine.read) == 100
+    assert 4 <= all_read <= 6 + 2  # the first two samples read all too
 
 
 def test_a_reused_pid_is_another_process(machine: Machine) -> None:
