@@ -111,6 +111,7 @@ class HostCollector:
 
     async def _take_one(self) -> None:
         self._servers.ask()
+        await asyncio.sleep(0)  # a remote host is asked for the pages together with the sample
         try:
             sample = await self._machine.sample()
             if await self._servers.look(sample, _TESTED_S):

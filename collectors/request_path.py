@@ -32,7 +32,6 @@ the last, because a look costs much on a machine with thousands of open files.""
 LEAST_LOOKS, MOST_LOOKS = 3, 10  # soon, while it has connections: these may all be short, or lead to ever new places
 MOST_PATIENCE = 240  # looks that see no connection before services are looked for without one, at first the least
 LONG_S = 1.0  # a look that takes as long is expensive there: after the least number of looks it is not repeated soon
-MOST_CLIENTS = 16  # connections to one place whose processes are looked for
 MOST_SOCKETS = 512
 MOST_MEMBERS = 16  # processes of the path that are looked at again, the newest ones: parents hold no connections
 
@@ -114,22 +113,22 @@ class RequestPath:
 
     async def _follow_sockets(self) -> None:
         began = time.monotonic()
-        texts = await self._machine.texts((*sockets.OPEN_TABLES, STREAMS, *OWN_ADDRESSES))
-        tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
+        texts = await self._machine.texts((*sockets.FEW_TABLES, STREAMS, *OWN_ADDRESSES))
+        tables = [text for wanted in sockets.FEW_TABLES if isinstance(text := texts[wanted.path], str)]
+        own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
         connected = any(sockets.has_connections(table, self._ports) for table in tables)
         if not connected:
             self._settled = False
             if not self.known and not self._running():
                 self._unconnected += 1
                 if self._unconnected >= self._patience:
-                    listening, _, _ = await self._sockets(tables, texts[STREAMS.path])
+                    listening, _, _ = await self._sockets(tables, texts[STREAMS.path], own)
                     self._find_services(listening)
                     self._unconnected, self._patience = 0, min(2 * self._patience, MOST_PATIENCE)
                     await self._looked()
             return
         self.connected = self.connected.union(*map(sockets.connected_ports, tables))
-        listening, asked, same = await self._sockets(tables, texts[STREAMS.path])
-        own = own_addresses(*(texts[wanted.path] for wanted in OWN_ADDRESSES))
+        listening, asked, same = await self._sockets(tables, texts[STREAMS.path], own)
         places = self._follow(listening, asked, own)
         if not same:
             places = self._follow(listening, {**asked, **await self._asked_now()}, own)
@@ -143,12 +142,13 @@ class RequestPath:
         await self._looked()
 
     async def _sockets(
-        self, tables: Sequence[str], streams: str | Missing
+        self, tables: Sequence[str], streams: str | Missing, own: frozenset[str]
     ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], bool]:
-        """Where each process listens, where it holds connections, and whether the holders of the last lookup still
-        stand: no socket is new, and no holder has ended (it may have handed its socket over). Looking them up is the
-        most expensive part of a look."""
+        """Where each process listens, where it holds connections to others than the tested ports, and whether the
+        holders of the last lookup still stand: no socket is new, and no holder has ended (it may have handed its socket
+        over). Looking them up is the most expensive part of a look."""
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
+        clients = [each for each in clients if each[1].port not in self._ports or not _is_own(each[1], own)]
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
         inodes = [inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS]
         few = len(inodes) < MOST_SOCKETS
@@ -165,8 +165,8 @@ class RequestPath:
         """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one
         go, because a connection may be gone when all processes have been looked through."""
         held = sockets.held_by(sorted(self._serving)[-MOST_MEMBERS:])
-        texts = await self._machine.texts((held, *sockets.OPEN_TABLES, STREAMS))
-        tables = [text for wanted in sockets.OPEN_TABLES if isinstance(text := texts[wanted.path], str)]
+        texts = await self._machine.texts((held, *sockets.FEW_TABLES, STREAMS))
+        tables = [text for wanted in sockets.FEW_TABLES if isinstance(text := texts[wanted.path], str)]
         _, clients = await asyncio.to_thread(_parsed, tables, texts[STREAMS.path])
         return _by_process(clients, sockets.parse_holders(texts[held.path]))
 
@@ -246,8 +246,8 @@ def _parsed(
     rows = [row for table in tables for row in sockets.parse_table(table)]
     listening = [(row.inode, Endpoint(row.address, row.port)) for row in rows if row.inode]
     served = {place.port for _, place in listening}
-    clients = [row for table in tables for row in sockets.parse_clients(table, served, MOST_CLIENTS)]
-    unix_listening, unix_clients = parse_streams(streams, MOST_CLIENTS)
+    clients = [row for table in tables for row in sockets.parse_clients(table, served, sockets.MOST_CLIENTS)]
+    unix_listening, unix_clients = parse_streams(streams, sockets.MOST_CLIENTS)
     return listening + unix_listening, clients + unix_clients
 
 

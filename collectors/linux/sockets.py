@@ -36,6 +36,11 @@ OPEN = "@open"
 OPEN_BYTES = 1 << 18  # about 1700 rows: of more connections these are a sample, as the kernel lists them by hash
 OPEN_TABLES = tuple(Wanted(OPEN + each.path, OPEN_BYTES) for each in TABLES)
 """The same tables without sockets in TIME_WAIT, which no process holds and of which there may be tens of thousands."""
+FEW = "@few"
+FEW_TABLES = tuple(Wanted(FEW + each.path, OPEN_BYTES) for each in TABLES)
+"""The same without most of the connections that are alike: of those to one place :data:`MOST_CLIENTS`, and of those
+accepted at a port one in each state; and without others that no process holds."""
+MOST_CLIENTS = 16
 LISTENING = "@listening"
 LISTENING_TABLES = tuple(Wanted(LISTENING + each.path, 1 << 16) for each in TABLES)
 """The beginnings of those: about 430 sockets that listen. Others may follow."""

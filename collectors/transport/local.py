@@ -19,7 +19,7 @@ from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISCS
-from collectors.linux.sockets import HELD, HOLDERS, LISTENERS, LISTENING, OPEN
+from collectors.linux.sockets import FEW, HELD, HOLDERS, LISTENERS, LISTENING, OPEN
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
@@ -181,10 +181,12 @@ def text_of(wanted: Wanted, root: str = "", ports: Collection[int] = ()) -> str 
         return file_system.held_by(words.split(","), root)
     if what == OPEN_FILES and words:
         return file_system.open_files(words.split(","), root)
-    if what in (OPEN, LISTENING):
+    if what in (OPEN, FEW, LISTENING):
         with contextlib.suppress(OSError):
             if not root:
-                return sock_diag.open_sockets(f"/{words}", wanted.limit, ports, listening=what == LISTENING)
+                return sock_diag.open_sockets(
+                    f"/{words}", wanted.limit, ports, listening=what == LISTENING, few=what == FEW
+                )
         return file_system.open_sockets(f"/{words}", wanted.limit, root)
     if what == host_names.RESOLVER and not root:
         return host_names.resolved_here(words)

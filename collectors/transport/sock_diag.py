@@ -10,11 +10,11 @@ import socket
 import struct
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from collectors.linux.sockets import TABLES, TIME_WAIT
+from collectors.linux.sockets import MOST_CLIENTS, TABLES, TIME_WAIT
 from collectors.machine import Endpoint
 from collectors.parsing import MOST_DEVICES, hexadecimal
 from collectors.transport.netlink import ATTRIBUTE, HEADER, messages, single_answers
@@ -27,7 +27,8 @@ _BOTH_FAMILIES = 18
 """TCPDIAG_GETSOCK, the older request: it tells IPv4 and IPv6 in one walk through the kernel's table of connections. For
 a table of 262,144 places that takes about 2 ms, however few are taken."""
 
-_LISTEN = 1 << 10
+_STATE_LISTEN = 10
+_LISTEN = 1 << _STATE_LISTEN
 _OPEN = 0xFFF & ~(1 << hexadecimal(TIME_WAIT, "state"))  # the bits of all other states, 1 to 11
 _REQUEST = struct.Struct("=BBxxI48x")
 _AT_PORT = struct.Struct("=HHBBHxxHBBHxxH")
@@ -99,10 +100,13 @@ def queues(ports: Collection[int] = ()) -> Counter[int]:
     return found
 
 
-def open_sockets(table: str, limit: int, ports: Collection[int] = (), *, listening: bool = False) -> str:
+def open_sockets(
+    table: str, limit: int, ports: Collection[int] = (), *, listening: bool = False, few: bool = False
+) -> str:
     """/proc/net/tcp or tcp6 without sockets in TIME_WAIT: the columns up to the inode, those that listen first; at most
     ``limit`` characters. Those at these ``ports`` are always among them: the sockets that listen there, and some of the
-    connections. ``listening``: only those that listen. Raises ``OSError`` as :func:`listeners` does."""
+    connections. ``listening``: only those that listen; ``few``: without most of the connections that are alike, as
+    :data:`FEW_TABLES`. Raises ``OSError`` as :func:`listeners` does."""
     family = _FAMILIES[table]
     tested = list(_at_ports(family, _LISTEN, ports))
     known = {each.inode for each in tested}
@@ -111,12 +115,29 @@ def open_sockets(table: str, limit: int, ports: Collection[int] = (), *, listeni
     if not listening:
         connected = list(_at_ports(family, _ESTABLISHED, ports))
         found = chain(found, connected, _dump(family, _OPEN & ~_LISTEN))
+    if few:
+        found = _without_alike(found)
     text = _HEAD
     for number, each in enumerate(found):
         text += _row_of_proc(number, each)
         if len(text) > limit:
             break
     return text[:limit]
+
+
+def _without_alike(sockets: Iterable[_Socket]) -> Iterator[_Socket]:
+    """Those that listen come first: the connections at their ports are those that were accepted."""
+    served, told = set[bytes](), Counter[tuple[object, ...]]()
+    for each in sockets:
+        if each.state == _STATE_LISTEN:
+            served.add(each.port)
+        else:
+            accepted = each.port in served
+            alike = (each.port, each.state) if accepted else (each.remote_port, each.remote_address)
+            if told[alike] == (1 if accepted else MOST_CLIENTS) or not (accepted or each.inode):
+                continue
+            told[alike] += 1
+        yield each
 
 
 def listening_ports() -> frozenset[int]:

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from msgspec import Struct
 
 from collectors.errors import ClosedError, FetchError, SilentError
-from collectors.machine import Page, without_credentials
+from collectors.machine import Endpoint, Page, without_credentials
 from collectors.parsing import LONGEST_TEXT, short
 from collectors.transport.exchange import LIMIT_BYTES, READ_BYTES, refused
 from loadtop import __version__
@@ -62,9 +62,7 @@ class StatusClient:
         except OSError as error:
             self._check_open()
             raise refused(error) from None
-        # The server's charset could be slow: punycode is quadratic.
-        text = response.body[:LIMIT_BYTES].decode("utf-8", "replace")
-        return Page(without_credentials(url), response.status, text)
+        return _page(url, response)
 
     async def close(self) -> None:
         """Abort the requests that are connected; later ones raise :class:`FetchError`."""
@@ -115,6 +113,27 @@ async def _addresses(place: "_Place") -> list[str]:
         return [place.host]
     found = await asyncio.get_running_loop().getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(socket.getnameinfo(each[-1], _NUMERIC)[0] for each in found))  # with the interface
+
+
+def plain_request(url: str) -> tuple[str, bytes] | None:
+    """The address of the server and the request for a page of it; ``None`` where that needs TLS. Raises
+    :class:`FetchError`."""
+    place = _place(url)
+    return None if place.secure else (str(Endpoint(place.host, place.port)), place.request)
+
+
+async def read_page(url: str, response: bytes) -> Page:
+    """The page in all that a server sent. Raises :class:`FetchError`."""
+    reader = asyncio.StreamReader()
+    reader.feed_data(response)
+    reader.feed_eof()
+    return _page(url, await read_response(reader))
+
+
+def _page(url: str, response: "Response") -> Page:
+    # The server's charset could be slow: punycode is quadratic.
+    text = response.body[:LIMIT_BYTES].decode("utf-8", "replace")
+    return Page(without_credentials(url), response.status, text)
 
 
 class Response:

@@ -14,23 +14,36 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import FetchError, TransportError
+from collectors.host import HostCollector, remote_machine
 from collectors.linux import sleeping, sockets
 from collectors.linux.locks import open_files, parse_open_files
 from collectors.linux.machine import LinuxMachine
 from collectors.linux.peers import CLOCKS, Asked, Clocks
 from collectors.linux.peers import parse as parse_clocks
 from collectors.linux.processes import parse_stat
-from collectors.linux.sockets import LISTENERS, OPEN_TABLES, holders, parse_holders, parse_listeners, parse_table
+from collectors.linux.sockets import (
+    FEW_TABLES,
+    LISTENERS,
+    MOST_CLIENTS,
+    OPEN_TABLES,
+    holders,
+    parse_holders,
+    parse_listeners,
+    parse_table,
+)
 from collectors.machine import Endpoint, Missing, ProcessStat, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
-from collectors.transport.shell import frames
+from collectors.transport.shell import frames, questions
+from collectors.transport.ssh.forwarding import Forwards
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Listener, State
+from loadtop.servers.apache.kind import APACHE
 from tests.loads.program import started, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program, free_port
 from tests.servers.sshd import Sshd, SshdFactory, put_ssh
+from tests.servers.watched import until
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -317,6 +330,29 @@ async def test_accept_queues_are_added_up(far: SshTransport, place: str) -> None
     await local.close()
 
 
+@pytest.mark.parametrize("place", ["ssh", "local"])
+@pytest.mark.parametrize(("table", "address"), [(0, "127.0.0.1"), (1, "::1")])
+async def test_connections_that_are_alike_are_left_out(far: SshTransport, place: str, table: int, address: str) -> None:
+    machine = far if place == "ssh" else LocalTransport()
+    wanted, family = FEW_TABLES[table], (socket.AF_INET, socket.AF_INET6)[table]
+    with socket.create_server((address, 0), family=family) as listener, contextlib.ExitStack() as opened:
+        end = f":{listener.getsockname()[1]:04X}"
+        for number in range(2 * MOST_CLIENTS):
+            opened.enter_context(socket.create_connection(listener.getsockname()[:2]))
+            if number:  # one waits in the accept queue
+                opened.enter_context(listener.accept()[0])
+        whole = str((await machine.read(Request((OPEN_TABLES[table],)))).files[OPEN_TABLES[table].path])
+        few = str((await machine.read(Request((wanted,)))).files[wanted.path])
+    all_rows = [line.split() for line in whole.splitlines()]
+    rows = [line.split() for line in few.splitlines()]
+    assert {tuple(row[1:]) for row in rows if end in row[1] + row[2]} <= {tuple(row[1:]) for row in all_rows}
+    assert sorted(row[3] for row in rows if row[1].endswith(end)) == ["01", "0A"]
+    assert len({row[9] for row in rows if row[2].endswith(end)}) == MOST_CLIENTS
+    assert len([row for row in all_rows if row[2].endswith(end)]) == 2 * MOST_CLIENTS
+    if place == "local":
+        await machine.close()
+
+
 async def test_where_threads_wait_there_comes_with_the_next_reading(far: SshTransport) -> None:
     commands = (("sleep", "60"), (sys.executable, "-c", "import asyncio; asyncio.run(asyncio.sleep(60))"))
     running = [await asyncio.create_subprocess_exec(*command) for command in commands]
@@ -377,6 +413,25 @@ async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: Apa
         await machine.fetch(f"http://127.0.0.1:{free_port()}/", 5.0)
     rows = [row for _ in range(3) for row in (await machine.sample()).processes or ()]
     assert server.pid in {row.pid for row in rows if row.group == "httpd"}
+
+
+async def test_status_pages_come_with_the_sample_that_follows(
+    far: SshTransport, apache: ApacheFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Perl asks for them: the connection forwards nothing."""
+
+    async def forward(_there: Forwards, _address: str, _socket: str) -> None:
+        raise FetchError("nothing is forwarded")
+
+    monkeypatch.setattr(Forwards, "forward", forward)
+    monkeypatch.setattr(questions, "PATIENCE", 0)  # this machine may be busy, and the server slow
+    server = apache(mpm="event")
+    host = HostCollector("web", "target", remote_machine(far), status_urls={"apache": [f"{server.url}server-status"]})
+    await host.start(0.2)
+    try:
+        await until(host, lambda sample: bool(APACHE.readings(sample)))
+    finally:
+        await host.close()
 
 
 async def test_proportional_memory_comes_later(far: SshTransport, apache: ApacheFactory) -> None:
@@ -488,8 +543,9 @@ async def test_shells(sshd: SshdFactory, tmp_path: Path, shell: str, awk: str, p
             assert parse_holders(texts[wanted.path]) == {inode: {os.getpid()}}
             assert parse_holders(texts[its.path]).items() >= {(inode, frozenset((os.getpid(),)))}
             assert 7 not in parse_holders(texts[its.path])
-            table = (await transport.read(Request(OPEN_TABLES))).files[OPEN_TABLES[0].path]
-            assert held.getsockname()[1] in [row.port for row in parse_table(str(table))]
+            for tables in (OPEN_TABLES, FEW_TABLES):
+                table = (await transport.read(Request(tables))).files[tables[0].path]
+                assert held.getsockname()[1] in [row.port for row in parse_table(str(table))]
         assert program_of(loops(server)[0]) == program_of(binary)
     finally:
         await transport.close()

@@ -1,13 +1,13 @@
 """What is said to the shell on a remote host and what comes back; no input or output here.
 
-An order is a line (``orders.sh``, ``read.pl``, ``queues.pl`` and ``read.awk`` have the list). The answers stand between
-marks that hold a word chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile
-file) can pass for them. A text that is the same as in the frame before is not sent again.
+An order is a line (``orders.sh``, ``read.awk`` and the texts of perl have the list). The answers stand between marks
+that hold a word chosen for this frame: nothing that a machine prints unasked (a banner, a late answer, a hostile file)
+can pass for them. A text that is the same as in the frame before is not sent again.
 """
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,15 +20,28 @@ from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
 from collectors.linux.queueing import QDISC_BYTES, QDISCS
-from collectors.linux.sockets import HELD, HOLDERS, LISTENER_BYTES, LISTENERS, LISTENING, OPEN, TABLES, TIME_WAIT
+from collectors.linux.sockets import (
+    FEW,
+    HELD,
+    HOLDERS,
+    LISTENER_BYTES,
+    LISTENERS,
+    LISTENING,
+    MOST_CLIENTS,
+    OPEN,
+    TABLES,
+    TIME_WAIT,
+)
 from collectors.linux.unix_sockets import STREAMS
 from collectors.machine import IDLE_EVERY, LIMIT_BYTES, NO_FILE, Missing, Reading, Request, Wanted
 from collectors.parsing import MOST_DEVICES, MOST_LINES, complete_lines, count_or_none, decimal, pids
+from collectors.transport.shell.questions import ANSWER_BYTES, ANSWER_S
 from collectors.transport.shell.remote_clocks import CLOCK_BYTES
 from loadtop.i18n import Message
 
 UPTIME = "/proc/uptime"
 _HERE = Path(__file__).parent
+_OF_PERL = ("queues.pl", "questions.pl", "read.pl")
 LOOP_SILENCE_S = 60
 """So long a remote loop hears nothing until it ends, if not told otherwise."""
 
@@ -49,6 +62,9 @@ NO_QUEUES = "accept queues cannot be read there"
 _LISTS = {HOLDERS: "o", HELD: "l", OPEN_FILES: "x"}  # orders
 _TABLES = frozenset(wanted.path for wanted in TABLES)
 _FAMILIES = dict(zip((wanted.path for wanted in TABLES), (2, 10), strict=True))  # Linux's AF_INET, AF_INET6
+_SELECTIONS = {OPEN: "", LISTENING: "=", FEW: "~"}
+"""What of a table of sockets is wanted, in the order for it."""
+
 _PATH = re.compile(r"/[\w./:@%+,=~\\-]{0,4095}", re.ASCII)
 """What can be named to the shell; control groups have any name."""
 
@@ -83,9 +99,11 @@ def remote_script(key: str, silence_s: int = LOOP_SILENCE_S) -> str:
 
 def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
     """What reads files and processes there: a program of awk, and one of perl, which asks for sockets too."""
-    awk, perl = bare(_HERE / "read.awk"), bare(_HERE / "queues.pl") + bare(_HERE / "read.pl")
+    awk, perl = bare(_HERE / "read.awk"), "".join(bare(_HERE / text) for text in _OF_PERL)
     perl = perl.replace("@LIMIT@", str(LIMIT_BYTES)).replace("@SILENCE@", str(silence_s))
     perl = perl.replace("@DEVICES@", str(MOST_DEVICES)).replace("@LINES@", str(MOST_LINES))
+    perl = perl.replace("@ANSWER_S@", str(ANSWER_S)).replace("@ANSWER_BYTES@", str(ANSWER_BYTES))
+    perl = perl.replace("@CLIENTS@", str(MOST_CLIENTS))
     perl = perl.replace("@LOOKS@", str(_MOST_LOOKS)).replace("@MOMENTS@", str(_MOST_MOMENTS))
     perl = perl.replace("@MEMORY_S@", str(MEMORY_S))
     perl = perl.replace("@EPOLL@", sleeping.EPOLL.pattern).replace("@AT_EASE@", sleeping.AT_EASE.pattern)
@@ -167,7 +185,7 @@ class _Sorted:
             for wanted, what, words in made
             if what in _LISTS and words
         }
-        self.opened = {wanted: f"/{words}" for wanted, what, words in made if what in (OPEN, LISTENING)}
+        self.opened = {wanted: f"/{words}" for wanted, what, words in made if what in _SELECTIONS}
         self.disciplines = [(wanted.path, words) for wanted, what, words in made if what == QDISCS]
         self.clocks, self.streams = (any(what == each for _, what, _ in made) for each in (CLOCKS, STREAMS.path))
 
@@ -191,24 +209,23 @@ class Orders:
         self._threads: tuple[str, ...] = ()
 
     def sample(
-        self, request: Request, pids: frozenset[int], mark: str, *, sockets: bool, queues: str, clocks: bool = True
+        self,
+        request: Request,
+        pids: frozenset[int],
+        mark: str,
+        *,
+        sockets: bool,
+        queues: str,
+        clocks: bool = True,
+        questions: Sequence[str] = (),
     ) -> str:
         """The lines for one reading, where ``pids`` are the processes known to exist. ``sockets`` and ``clocks`` say
         whether to ask for listening sockets and for the clocks of connections this time: without perl, these are the
-        dearest parts of a reading there."""
-        lines: list[str] = []
+        dearest parts of a reading there. ``questions`` are orders for perl: the servers answer while it reads."""
         if request.files != self._sorted.files:
             self._sorted = _Sorted(request.files)
         asked = self._sorted
-        if request.processes:
-            lines += (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(asked.plain))
-            lines += self._tasks(request.waits)
-            kept = set(self._files)
-            more = (path for path in asked.plain if path not in kept)
-            lines += self._sample(mark, more, request.threads, at_moments=queues == "perl")
-        else:
-            looked = [f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(asked.plain)}"]
-            lines += looked if asked.plain else [f"U {mark}"]
+        lines = [*questions, *self._first(request, pids, mark, queues), *([f"A {mark}"] if questions else ())]
         if asked.regular:
             paths = " ".join(wanted.path for wanted in asked.regular)
             lines += [f"m {mark}h", f"c {asked.regular[0].limit} {paths}"]
@@ -235,11 +252,25 @@ class Orders:
         lines.append(f"m {mark}.")
         return "".join(f"{line}\n" for line in lines)
 
+    def _first(self, request: Request, pids: frozenset[int], mark: str, queues: str) -> Iterator[str]:
+        """What begins the frame: a sample, or else files that are read once."""
+        plain = self._sorted.plain
+        if request.processes:
+            yield from (*self._filters(), *self._sleepers(request.asleep & pids, pids), *self._kept(plain))
+            yield from self._tasks(request.waits)
+            kept = set(self._files)
+            more = (path for path in plain if path not in kept)
+            yield from self._sample(mark, more, request.threads, at_moments=queues == "perl")
+        elif plain:
+            yield from (f"m {mark}", f"h {LIMIT_BYTES} /dev/null {UPTIME} {' '.join(plain)}")
+        else:
+            yield f"U {mark}"
+
     def _open_sockets(self, mark: str, queues: str, ports: str) -> Iterable[str]:
         for wanted, table in self._sorted.opened.items():
             if queues == "perl":
-                only = "=" if wanted.made_of[0] == LISTENING else ""
-                yield f"e {_FAMILIES[table]} {wanted.limit} {only}{ports} {mark}d {wanted.path}"
+                selection = _SELECTIONS[wanted.made_of[0]]
+                yield f"e {_FAMILIES[table]} {wanted.limit} {selection}{ports} {mark}d {wanted.path}"
             else:
                 yield from (f"m {mark}d {wanted.path}", f"v {wanted.limit} {table}")
         if self._sorted.streams and queues == "perl":

@@ -4,7 +4,8 @@
 #   @DEVICES@ others: anyone can open 100,000. To run ss for every sample would cost as much there as all the rest.
 #   e FAMILY LIMIT PORTS MARK: open sockets as in /proc/net/tcp, but without those in TIME_WAIT, of which the kernel may
 #   have tens of thousands; at most so many characters, and some at these ports in any case. With a = before
-#   the ports, only those that listen.
+#   the ports, only those that listen; with a ~, without most connections that are alike: of those to one place @CLIENTS@,
+#   and of those accepted at a port one in each state, and without others that no process holds.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, but without readings between walks. From
 #   the first such order on, the connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us
@@ -47,22 +48,30 @@ my %orders = (
     },
     e => sub {
         my ($family, $limit, $ports, $mark) = split / /, $_[0], 4;
-        my $listening = $ports =~ s/^=//;
-        my ($number, $words, %told) = (0, $family == 2 ? 1 : 4);
+        my $selection = $ports =~ s/^([=~])// ? $1 : "";
+        my ($number, $form, %told, %served, %alike) = (0, "%08X" x ($family == 2 ? 1 : 4));
+        my $row = "%d: $form:%04X $form:%04X %02X %08X:%08X 00:0 0 %d 0 %d\n";
+        my $layout = $family == 2 ? "x17Cx2nnLx12Lx28L4" : "x17Cx2nnL4L4x16L4";
         my $rows = "sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode\n";
         my $tell = sub {
-            my ($state, $local, $remote, $here, $there, $received, $sent, $user, $inode) =
-                unpack("x17Cx2nna16a16x16L4", $_[0]);
+            my $port = substr $_[0], 20, 2;
+            if (substr($_[0], 17, 1) eq "\n") { $served{$port} = 1 } # 10: it listens
+            elsif ($selection) {
+                my $alike = \$alike{$served{$port} ? $port . substr($_[0], 17, 1) : substr($_[0], 22, 34)};
+                return 1 if $served{$port} ? $$alike++ : substr($_[0], 84, 4) eq "\0" x 4 || $$alike++ >= @CLIENTS@;
+            }
+            my ($state, $local, $remote, @rest) = unpack($layout, $_[0]);
+            my ($received, $sent, $user, $inode) = splice @rest, -4;
             return 1 if $inode && $told{$inode}++;
-            $rows .= sprintf("%d: %s:%04X %s:%04X %02X %08X:%08X 00:0 0 %d 0 %d\n", $number++, words($here, $words),
-                $local, words($there, $words), $remote, $state, $sent, $received, $user, $inode);
+            my @there = splice @rest, @rest / 2;
+            $rows .= sprintf($row, $number++, @rest, $local, @there, $remote, $state, $sent, $received, $user, $inode);
             length $rows <= $limit;
         };
         my $left = @DEVICES@;
         at_ports($family, 1024, $ports, $tell);
         my $wrong = ask(tcp($family, 1024), sub { $tell->($_[0]) && --$left });
-        at_ports($family, 2, $ports, $tell) unless $listening;
-        $wrong .= ask(tcp($family, 4095 & ~64 & ~1024), $tell) unless $listening || $wrong;
+        at_ports($family, 2, $ports, $tell) if $selection ne "=";
+        $wrong .= ask(tcp($family, 4095 & ~64 & ~1024), $tell) unless $selection eq "=" || $wrong;
         put("\n#$mark\n", substr($rows . $wrong, 0, $limit));
     },
     u => sub {
@@ -346,8 +355,4 @@ sub place {
     $address = substr $address, 12 if $family == 10 && substr($address, 0, 12) eq "\0" x 10 . "\xff\xff";
     return join(".", unpack "C4", $address) . ":$port" if $family == 2 || length $address == 4;
     "[" . join(":", map { sprintf "%x", $_ } unpack "n8", $address) . "]:$port";
-}
-# An address as /proc prints it.
-sub words {
-    uc unpack "H*", pack "N*", unpack "L$_[1]", $_[0];
 }

@@ -21,6 +21,7 @@ from collectors.transport.shell import frames
 from collectors.transport.shell.connection import CONNECT_S, ShellConnection
 from collectors.transport.shell.frames import Kept, Orders, RemoteShell
 from collectors.transport.shell.pages import RemotePages
+from collectors.transport.shell.questions import Questions
 from collectors.transport.shell.remote_clocks import RemoteClocks
 from loadtop.i18n import Message
 from loadtop.model import PROFILE_S
@@ -49,6 +50,7 @@ class ShellTransport(ABC):
         self._pages: RemotePages | None = None
         self._remote = RemoteShell(0, 4, "")
         self._orders = Orders()
+        self._questions = Questions()
         self._kept = Kept()
         self._heard = True
         self._sockets: dict[str, str | Missing] = {}
@@ -99,19 +101,20 @@ class ShellTransport(ABC):
         return replace(reading, files=files, page_kb=page_kb, own=own, pss=self._next_pss(connection, request))
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        if self._pages is None:
-            raise FetchError("no connection to the host")
-        return await self._pages.get(url, timeout_s)
+        pages = self._pages_there()
+        return await self._questions.page(url) or await pages.get(url, timeout_s)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        if self._pages is None:
-            raise FetchError("no connection to the host")
-        return await self._pages.ask(address, question, timeout_s)
+        pages = self._pages_there()
+        return await self._questions.ask(address, question) or await pages.ask(address, question, timeout_s)
 
     async def reach(self, address: str) -> str:
+        return await self._pages_there().reach(address)
+
+    def _pages_there(self) -> RemotePages:
         if self._pages is None:
             raise FetchError("no connection to the host")
-        return await self._pages.reach(address)
+        return self._pages
 
     async def profile(self, pids: Sequence[int]) -> str:
         if self._connection is None:
@@ -141,11 +144,23 @@ class ShellTransport(ABC):
         """One frame. After one that was not read to its end (a cancelled reading), everything is sent again."""
         mark = connection.next_mark()
         queues = self._remote.queues
-        orders = self._orders.sample(request, self._kept.pids, mark, sockets=sockets, queues=queues, clocks=clocks)
+        orders = self._orders.sample(
+            request,
+            self._kept.pids,
+            mark,
+            sockets=sockets,
+            queues=queues,
+            clocks=clocks,
+            questions=self._questions.orders(),
+        )
         if not self._heard:
             orders = f"n\n{orders}"
         self._heard = False
-        frame = await connection.exchange(orders, mark, ANSWER_S)
+        frame = ""
+        try:
+            frame = await connection.exchange(orders, mark, ANSWER_S)
+        finally:
+            self._questions.settle(frame, mark)
         found = frames.parse_frame(frame, mark, request, self._kept)
         self._heard = True
         return found
@@ -169,6 +184,7 @@ class ShellTransport(ABC):
             self._remote = frames.parse_remote(answer)
             unfinished.pop_all()
         self._connection, self._pages = connection, pages
+        self._questions = Questions(perl=self._remote.queues == "perl")
         self._orders, self._kept, self._heard = Orders(), Kept(), True
         self._pss, self._pss_wanted = None, []
         self._sockets, self._sockets_at, self._clocks = {}, 0.0, RemoteClocks()
