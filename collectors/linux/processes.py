@@ -3,10 +3,12 @@
 Source: Linux, Documentation/filesystems/proc.rst, table 1-4. A name can contain spaces, parentheses and newlines: the
 fields begin after the last ``)``. Servers and loadtop's own processes are read every time, others every time while they
 use the CPU, and sleeping others in turn, because reading all would be the most expensive part of a sample. All are read
-when the machine spends more CPU time than those that are read. For
-proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a web
-server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also reads
-the :data:`PSS_AGAIN` with the oldest values: together, because each such reading starts programs on a remote host.
+when the machine uses much more CPU time than those that were read (:data:`UNSEEN_TICKS_S`).
+
+For proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a
+web server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also
+reads the :data:`PSS_AGAIN` with the oldest values: together, because each such reading starts programs on a remote
+host.
 
 What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
 hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
@@ -40,9 +42,10 @@ MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
 PSS_AGAIN, PSS_AGAIN_EVERY = 5, 15  # of those that are out of date, so many are read in one of so many samples
-UNSEEN_TICKS_S, UNSEEN_SHARE = 10.0, 0.2
-"""All processes are read where it is not known who uses so much CPU time per second, and such a share of what is used:
-the kernel counts the time of processes exactly, and that of the machine by what runs at each tick."""
+UNSEEN_TICKS_S, UNSEEN_MOST_TICKS_S, UNSEEN_SHARE = 10.0, 25.0, 0.2
+"""All processes are read where it is not known who uses so much CPU time per second: that share of what is used, but no
+less than the first and no more than the second. The kernel counts the time of processes exactly, and that of the
+machine by what runs at each tick."""
 
 ALL_EVERY = 5  # samples, at least, between readings of all: the time of processes that live briefly stays unseen
 _TICK_NS = 1_000_000_000 // USER_HZ
@@ -258,7 +261,7 @@ class ProcessTable:
         if self._unseen:
             self._all_read = self._turn
         busy = 0 if before is None or self._busy_ticks is None else self._busy_ticks - before
-        least = max(UNSEEN_TICKS_S * passed_s, UNSEEN_SHARE * busy)
+        least = min(max(UNSEEN_TICKS_S * passed_s, UNSEEN_SHARE * busy), UNSEEN_MOST_TICKS_S * passed_s)
         self._unseen = busy - self._used_ticks > least and self._turn - self._all_read >= ALL_EVERY
 
     def lacks(self) -> tuple[Message | None, Cause | None]:
@@ -323,15 +326,17 @@ class ProcessTable:
             known = self._known.get(stat.pid)
             if known is None or known.stat.started_ticks != stat.started_ticks or known.stat.name != stat.name:
                 fresh.append(_Known(source, stat, reading.at, apart_ticks=stat.ended_ticks))
-                self._used_ticks += stat.cpu_ticks
+                if stat.started_ticks >= self._at * USER_HZ:
+                    self._used_ticks += stat.cpu_ticks
                 self._known[stat.pid] = fresh[-1]
             else:
                 moved = moved or known.stat.parent != stat.parent
                 passed = reading.at - known.at
                 used = stat.cpu_ticks + stat.ended_ticks - known.stat.cpu_ticks - known.stat.ended_ticks
                 known.ticks_s = used / passed if passed > 0 else 0.0
-                self._used_ticks += used
+                brief_ticks = known.brief_ticks
                 self._count_brief(known, stat)
+                self._used_ticks += stat.cpu_ticks - known.stat.cpu_ticks + known.brief_ticks - brief_ticks
                 known.source, known.stat, known.at, known.row = source, stat, reading.at, None
         if reading.own - self._own:
             fresh.extend(known for known in self._known.values() if known.group == OTHER)

@@ -161,6 +161,21 @@ def test_all_are_read_when_cpu_time_is_used_unseen(machine: Machine, used: int, 
     assert told == [False, False, noticed]  # all are read in the second
 
 
+def test_what_children_did_that_were_seen_is_not_counted_twice(machine: Machine) -> None:
+    """When a server ends a worker, its whole life becomes the time of the parent's children."""
+    machine.stats = {pid: stat_text(pid, "sleeper") for pid in range(100, 150)}
+    for second in range(ALL_EVERY + 1):
+        machine.stats[10] = stat_text(10, "httpd")
+        machine.stats[11] = stat_text(11, "httpd", parent=10, ticks=40 * second)
+        machine.cpu = CpuTimes(40 * second, 0, 0, 0)
+        machine.sample()
+    del machine.stats[11]
+    machine.stats[10] = stat_text(10, "httpd", ended=40 * ALL_EVERY)
+    machine.cpu = CpuTimes(40 * ALL_EVERY + 30, 0, 0, 0)  # of another
+    machine.sample()
+    assert not machine.table.asleep()
+
+
 def test_cpu_time_that_stays_unseen_is_looked_for_now_and_then(machine: Machine) -> None:
     """That of processes which live briefly, or of others than this container's."""
     machine.stats = {pid: stat_text(pid, "sleeper") for pid in range(100, 200)}
