@@ -18,7 +18,7 @@ from collectors.background import Search
 from collectors.errors import ParseError, TransportError
 from collectors.linux import sockets
 from collectors.linux.unix_sockets import PORT, STREAMS, parse_streams
-from collectors.machine import Endpoint, Machine, Missing
+from collectors.machine import ANY_IPV4, ANY_IPV6, Endpoint, Machine, Missing
 from collectors.places import behind, serving
 from collectors.routing import OWN_ADDRESSES, own_addresses
 from loadtop.i18n import Message
@@ -144,11 +144,11 @@ class RequestPath:
     async def _sockets(
         self, tables: Sequence[str], streams: str | Missing, own: frozenset[str]
     ) -> tuple[Mapping[int, set[Endpoint]], Mapping[int, set[Endpoint]], bool]:
-        """Where each process listens, where it holds connections to others than the tested ports, and whether the
+        """Where each process listens, where it holds connections but for those to the tested port, and whether the
         holders of the last lookup still stand: no socket is new, and no holder has ended (it may have handed its socket
         over). Looking them up is the most expensive part of a look."""
         listening, clients = await asyncio.to_thread(_parsed, tables, streams)  # they may have thousands of rows
-        clients = [each for each in clients if each[1].port not in self._ports or not _is_own(each[1], own)]
+        clients = [each for each in clients if not self._leads_to_tested(each[1], listening, own)]
         listening.sort(key=lambda socket: socket[1].port not in self._ports)
         inodes = [inode for inode, _ in (*listening, *clients)][:MOST_SOCKETS]
         few = len(inodes) < MOST_SOCKETS
@@ -160,6 +160,14 @@ class RequestPath:
             self._asked_for, self._holders = frozenset(inodes), found
         holders = self._holders
         return _by_process(listening, holders), _by_process(clients, holders), same
+
+    def _leads_to_tested(self, place: Endpoint, listening: Sequence[tuple[int, Endpoint]], own: frozenset[str]) -> bool:
+        """Whether who holds a connection to this place is a client of the test: at a tested port of this machine,
+        unless several servers share that, each at an address of its own."""
+        if place.port not in self._ports or not _is_own(place, own):
+            return False
+        addresses = {each.address for _, each in listening if each.port == place.port}
+        return len(addresses) == 1 or addresses <= {ANY_IPV4, ANY_IPV6}
 
     async def _asked_now(self) -> Mapping[int, set[Endpoint]]:
         """Where those hold connections that are known to serve requests. Their sockets and the tables are read in one

@@ -284,6 +284,38 @@ def test_a_service_that_hands_its_socket_over_is_found_again(machine: Machine, m
     assert asyncio.run(look())[5:] == [{SERVICE}, {CHILD}, {CHILD}]
 
 
+@pytest.mark.parametrize(
+    ("tested", "searches"),
+    [
+        (("127.0.0.1", 8000), 0),  # who connects there is a client of the test
+        (("127.0.0.1", 8080), 1),
+        (("127.0.0.2", 8000), 1),  # a server of its own may listen there: behind it is another at the tested port
+    ],
+)
+def test_clients_of_the_test_are_not_looked_up(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tested: tuple[str, int], searches: int
+) -> None:
+    for name in ("SOON_S", "AGAIN_S", "MOST_S"):
+        monkeypatch.setattr(request_path, name, 0.0)
+    machine.asked()
+    if tested == ("127.0.0.2", 8000):
+        machine.opens(BACKEND, tested)
+
+    async def look() -> int:
+        path = UnderTest(machine, (APACHE, HAPROXY), [LOADED]).path
+        for _ in range(5):
+            path.look()
+            await path.finish()
+        before = machine.searches
+        machine.opens(5, ("127.0.0.1", 50000), tested)
+        path.look()
+        await path.finish()
+        await path.close()
+        return machine.searches - before
+
+    assert asyncio.run(look()) == searches
+
+
 def test_who_holds_sockets_is_looked_up_again_where_some_were_left_out(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
