@@ -152,9 +152,9 @@ class StatusPage:
         except FetchError as error:
             self._newest = Answer(problem=error, waited_s=self._now() - self._asked)
             return
-        took_s = self._now() - self._asked
+        took_s = page.took_s or self._now() - self._asked
         self._prompt = took_s < self._timeout_s / 10
-        self._newest = Answer(replace(page, took_s=took_s), time.monotonic(), waited_s=took_s)
+        self._newest = Answer(replace(page, took_s=took_s), page.came or time.monotonic(), waited_s=took_s)
 
     def _fail(self, error: Message) -> None:
         self._newest = Answer(problem=FetchError(error), waited_s=self._now() - self._asked)

@@ -158,13 +158,14 @@ class Reading(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """``url`` is without credentials, ``text`` cut at 1 MiB, ``took_s`` from the request to the last byte: as
-    :class:`~collectors.background.StatusPage` measures it."""
+    """``url`` is without credentials, ``text`` cut at 1 MiB, ``took_s`` from the request to the last byte, which came
+    at ``came`` (by ``time.monotonic``). :class:`~collectors.background.StatusPage` measures both where they are 0."""
 
     url: str
     status: int
     text: str
     took_s: float = 0.0
+    came: float = 0.0
 
 
 def without_credentials(url: str) -> str:

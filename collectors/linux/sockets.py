@@ -38,8 +38,9 @@ OPEN_TABLES = tuple(Wanted(OPEN + each.path, OPEN_BYTES) for each in TABLES)
 """The same tables without sockets in TIME_WAIT, which no process holds and of which there may be tens of thousands."""
 FEW = "@few"
 FEW_TABLES = tuple(Wanted(FEW + each.path, OPEN_BYTES) for each in TABLES)
-"""The same without most of the connections that are alike: of those to one place :data:`MOST_CLIENTS`, and of those
-accepted at a port one in each state; and without others that no process holds."""
+"""The same without most of the connections that are alike: there are :data:`MOST_CLIENTS` of those to one place, and
+one in each state of those that were accepted at a port. Other sockets that no process holds are missing too."""
+
 MOST_CLIENTS = 16
 LISTENING = "@listening"
 LISTENING_TABLES = tuple(Wanted(LISTENING + each.path, 1 << 16) for each in TABLES)

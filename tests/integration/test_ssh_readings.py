@@ -31,14 +31,15 @@ from collectors.linux.sockets import (
     parse_listeners,
     parse_table,
 )
-from collectors.machine import Endpoint, Missing, ProcessStat, Reading, Request, Wanted
+from collectors.machine import Endpoint, Missing, Page, ProcessStat, Reading, Request, Wanted
 from collectors.servers import KINDS
 from collectors.transport.local import LocalTransport
 from collectors.transport.shell import frames, questions
-from collectors.transport.ssh.forwarding import Forwards
+from collectors.transport.shell.pages import RemotePages
 from collectors.transport.ssh.transport import SshTransport
 from loadtop.model import Listener, State
 from loadtop.servers.apache.kind import APACHE
+from loadtop.servers.apache.record import ApacheStatus
 from tests.loads.program import started, wait_until
 from tests.servers.apache import ApacheFactory
 from tests.servers.program import find_program, free_port
@@ -418,20 +419,28 @@ async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: Apa
 async def test_status_pages_come_with_the_sample_that_follows(
     far: SshTransport, apache: ApacheFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Perl asks for them: the connection forwards nothing."""
+    """Perl asks for them, once the server has answered through the connection."""
+    monkeypatch.setattr(questions, "PATIENCE", 1)  # this machine may be busy, and the server slow
+    asked: list[str] = []
+    get = RemotePages.get
 
-    async def forward(_there: Forwards, _address: str, _socket: str) -> None:
-        raise FetchError("nothing is forwarded")
+    async def counted(there: RemotePages, url: str, timeout_s: float) -> Page:
+        asked.append(url)
+        return await get(there, url, timeout_s)
 
-    monkeypatch.setattr(Forwards, "forward", forward)
-    monkeypatch.setattr(questions, "PATIENCE", 0)  # this machine may be busy, and the server slow
+    monkeypatch.setattr(RemotePages, "get", counted)
     server = apache(mpm="event")
     host = HostCollector("web", "target", remote_machine(far), status_urls={"apache": [f"{server.url}server-status"]})
+    found: list[ApacheStatus] = []
     await host.start(0.2)
     try:
-        await until(host, lambda sample: bool(APACHE.readings(sample)))
+        while len(found) < len(asked) + 3:
+            sample = await until(host, lambda sample: APACHE.readings(sample) not in ((), tuple(found[-1:])))
+            found.extend(APACHE.readings(sample))
     finally:
         await host.close()
+    assert all(0.0 < (status.fetch_s or 0.0) < 1.0 for status in found)
+    assert [status.at for status in found] == sorted(status.at or 0.0 for status in found)
 
 
 async def test_proportional_memory_comes_later(far: SshTransport, apache: ApacheFactory) -> None:

@@ -1,10 +1,10 @@
 # Runs on the machine that is watched, for as long as the connection lives, in any POSIX shell. It arrives over standard
 # input, is kept in no file, and ends when its input does. Every line of input is one order. Where there is a perl
 # (`read.pl`), it reads the orders and all that a sample needs: it starts no process for it, which would cost more than
-# everything that is measured. It also asks the kernel for sockets (`queues.pl`), and starts a shell beside it for orders
-# that come rarely (`orders.sh`). Elsewhere the loop below reads the orders, does the rare ones itself, lists processes, and
-# has an awk (`read.awk`) do the rest: what it prints goes through that, which passes on every line that does not begin with
-# the secret word.
+# everything that is measured. It also asks the kernel for sockets (`queues.pl`) and servers for their status
+# (`questions.pl`), and starts a shell beside it for orders that come rarely (`orders.sh`). Elsewhere the loop below reads
+# the orders, does the rare ones itself, lists processes, and has an awk (`read.awk`) do the rest: what it prints goes
+# through that, which passes on every line that does not begin with the secret word.
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export PATH LC_ALL

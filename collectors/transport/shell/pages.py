@@ -53,6 +53,7 @@ class RemotePages(ABC):
         self.pids: frozenset[int] = frozenset()
         self._unexplained = set[str]()  # addresses for whose last failure no reason came: the next is not waited for
         self._opening = asyncio.Lock()
+        self._closed = False
 
     @abstractmethod
     async def forward(self, address: str, socket: str) -> None:
@@ -81,11 +82,15 @@ class RemotePages(ABC):
         return await self._socket(address)
 
     async def close(self) -> None:
+        """End all requests. Later ones raise :class:`FetchError`."""
+        self._closed = True
         for client in self._clients.values():
             await client.close()
 
     async def _socket(self, address: str) -> str:
         async with self._opening:
+            if self._closed:
+                raise FetchError("no connection to the host")
             if address not in self.sockets:
                 socket = str(self._connection.directory / f"page{len(self.sockets)}")
                 await self.forward(address, socket)

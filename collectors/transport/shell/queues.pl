@@ -57,8 +57,8 @@ my %orders = (
             my $port = substr $_[0], 20, 2;
             if (substr($_[0], 17, 1) eq "\n") { $served{$port} = 1 } # 10: it listens
             elsif ($selection) {
-                my $alike = \$alike{$served{$port} ? $port . substr($_[0], 17, 1) : substr($_[0], 22, 34)};
-                return 1 if $served{$port} ? $$alike++ : substr($_[0], 84, 4) eq "\0" x 4 || $$alike++ >= @CLIENTS@;
+                my $is = $served{$port} ? $port . substr($_[0], 17, 1) : substr($_[0], 22, 2) . substr($_[0], 40, 16);
+                return 1 if $served{$port} ? $alike{$is}++ : substr($_[0], 84, 4) eq "\0" x 4 || $alike{$is}++ >= @CLIENTS@;
             }
             my ($state, $local, $remote, @rest) = unpack($layout, $_[0]);
             my ($received, $sent, $user, $inode) = splice @rest, -4;

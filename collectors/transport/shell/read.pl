@@ -8,10 +8,9 @@
 # wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
 # threads wait.
 my (@files, %lines, %asleep, %waits, %before, %waiting);
-# The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read,
-# whether it was asleep then and had started no others, whether it has run since, and whether it was read often;
-# files that stay open; the part of a
-# frame that is being made, and the lines in it for single threads.
+# The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, whether
+# it was asleep then and had started no others, whether it has run since, whether it was read often, and how often; files
+# that stay open; the part of a frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
 # The process that reads proportional memory, and the end of its answer.
@@ -94,11 +93,12 @@ sub sample {
     my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
         my ($said, $waited) = $said{$_};
-        my $in_turn = !(($_ + $turn) % ($said && $said->[2] && !$said->[6] ? 5 : @IDLE_EVERY@));
+        my $due = ($_ + $turn) % @IDLE_EVERY@;
+        my $in_turn = !$due || $said && $said->[2] && !($due % 5) && (!$said->[6] || (stat "$_/task")[3] != 3);
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
-        # that was asleep, has started no others, and has run for less than 5 ms (half a tick). One that was not read often
-        # yet may be about to start its threads: it is read sooner.
+        # that was asleep, has started no others, and has run for less than 5 ms (half a tick). Sooner comes that of one
+        # that was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads.
         if ($said && $said->[2]) {
             sysseek $said->[2], 0, 0;
             sysread $said->[2], $waited, 99;

@@ -23,6 +23,7 @@ from collectors.transport.shell.frames import Kept, Orders, RemoteShell
 from collectors.transport.shell.pages import RemotePages
 from collectors.transport.shell.questions import Questions
 from collectors.transport.shell.remote_clocks import RemoteClocks
+from collectors.transport.status_client import plain_request
 from loadtop.i18n import Message
 from loadtop.model import PROFILE_S
 
@@ -101,12 +102,19 @@ class ShellTransport(ABC):
         return replace(reading, files=files, page_kb=page_kb, own=own, pss=self._next_pss(connection, request))
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
-        pages = self._pages_there()
-        return await self._questions.page(url) or await pages.get(url, timeout_s)
+        page = await self._questions.page(url, timeout_s)
+        if page is None:
+            page = await self._pages_there().get(url, timeout_s)
+            if request := plain_request(url):
+                self._questions.answered(request[0])
+        return page
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:
-        pages = self._pages_there()
-        return await self._questions.ask(address, question) or await pages.ask(address, question, timeout_s)
+        answer = await self._questions.ask(address, question, timeout_s)
+        if answer is None:
+            answer = await self._pages_there().ask(address, question, timeout_s)
+            self._questions.answered(address)
+        return answer
 
     async def reach(self, address: str) -> str:
         return await self._pages_there().reach(address)
@@ -151,16 +159,17 @@ class ShellTransport(ABC):
             sockets=sockets,
             queues=queues,
             clocks=clocks,
-            questions=self._questions.orders(),
+            questions=self._questions.orders() if request.processes else (),
         )
         if not self._heard:
             orders = f"n\n{orders}"
         self._heard = False
-        frame = ""
+        complete: str | None = None
         try:
-            frame = await connection.exchange(orders, mark, ANSWER_S)
+            frame = complete = await connection.exchange(orders, mark, ANSWER_S)
         finally:
-            self._questions.settle(frame, mark)
+            if request.processes:
+                self._questions.settle(complete, mark)
         found = frames.parse_frame(frame, mark, request, self._kept)
         self._heard = True
         return found

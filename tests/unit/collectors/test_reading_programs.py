@@ -1,6 +1,7 @@
 """The two programs that read a remote host's files and processes, awk and perl: what they print of the same orders."""
 
 import os
+import re
 import select
 import signal
 import socket
@@ -259,6 +260,22 @@ def test_perl_tells_at_once_of_one_that_was_not_asleep_or_starts_others(fake: Fa
     assert len(found) == told
 
 
+def test_perl_soon_reads_a_process_that_has_started_threads(fake: Fake) -> None:
+    """They do the work, while the first hardly runs."""
+    if not fake.is_perl:
+        return
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    told: list[int] = []
+    for turn in range(4 * IDLE_EVERY):
+        threads = {ACTIVE: f"{1_000_000_000 + turn} 5 {turn}\n"} | (
+            {14: "7 7 7\n"} if turn >= 3 * IDLE_EVERY else dict[int, str]()
+        )
+        fake.process(ACTIVE, stat_of(ACTIVE, turn), threads)
+        told += [turn for name in fake.sample() if name == "f 11/stat"]
+    assert len([turn for turn in told if turn in range(IDLE_EVERY, 3 * IDLE_EVERY)]) == 2
+    assert len([turn for turn in told if turn >= 3 * IDLE_EVERY]) == IDLE_EVERY // 5
+
+
 def test_perl_passes_rare_orders_to_a_shell_and_starts_another_where_that_ends(fake: Fake) -> None:
     if not fake.is_perl:
         return  # there the shell itself takes the orders
@@ -305,8 +322,8 @@ class Answering:
 def answers(text: bytes) -> Callable[[socket.socket], None]:
     def answer(connection: socket.socket) -> None:
         heard = b""
-        while not heard.endswith(b"?"):
-            heard += connection.recv(1000)
+        while not heard.endswith(b"?") and (more := connection.recv(1000)):
+            heard += more
         connection.sendall(heard + text)
 
     return answer
@@ -318,7 +335,7 @@ def asked(fake: Fake, place: str) -> str:
     before, found, told = fake.printed("\n#m5.\n").removesuffix("\n#m5.\n").rpartition("\n#m5=\n")
     assert before.startswith("\n#m5\n")
     assert found
-    return told.partition("\n\n#m5")[2]
+    return re.sub(r"^(. 5) [1-9]\d*\n", r"\1 MS\n", told.partition("\n\n#m5")[2])
 
 
 @pytest.fixture
@@ -329,7 +346,9 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-@pytest.mark.parametrize(("text", "told"), [(b": a\n#b\n", "a 5\nwho?: a\n#b\n"), (b"\xff\0", "x 5\n77686f3fff00")])
+@pytest.mark.parametrize(
+    ("text", "told"), [(b": a\n#b\n", "a 5 MS\nwho?: a\n#b\n"), (b"\xff\0", "x 5 MS\n77686f3fff00")]
+)
 def test_perl_asks_a_server_and_tells_its_answer(fake: Fake, address: str, text: bytes, told: str) -> None:
     if not fake.is_perl:
         return  # then it is asked through the connection
@@ -358,7 +377,15 @@ def empty(connection: socket.socket) -> None:
     connection.recv(9)
 
 
-@pytest.mark.parametrize("does", [silent, unfinished, reset, empty, answers(ANSWER_BYTES * b"x")])
+@pytest.mark.usefixtures("patient")
+def test_perl_tells_nothing_of_who_says_too_much(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    with Answering("127.0.0.1", answers(ANSWER_BYTES * b"x")) as server:
+        assert asked(fake, f"2 {server.port:04x}7f0000010000000000000000") == ""
+
+
+@pytest.mark.parametrize("does", [silent, unfinished, reset, empty])
 def test_perl_tells_nothing_of_who_does_not_answer_at_once(fake: Fake, does: Callable[[socket.socket], None]) -> None:
     if not fake.is_perl:
         return
@@ -380,11 +407,12 @@ def test_perl_asks_at_a_unix_socket(fake: Fake, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(bytes(path))
         listener.listen(1)
+        listener.settimeout(20)
         fake.order(f"Q 5 1 {bytes(path).hex()}00 {b'who?'.hex()}")
         with listener.accept()[0] as connection:
             answers(b" it")(connection)
         fake.order("s m6", "A m6", "m m6.")
-        assert "\n#m6a 5\nwho? it\n#m6.\n" in fake.printed("\n#m6.\n")
+        assert re.search(r"\n#m6a 5 [1-9]\d*\nwho\? it\n#m6\.\n", fake.printed("\n#m6.\n"))
 
 
 def test_perl_prints_files_of_the_kernel_as_head_does(fake: Fake) -> None:

@@ -102,6 +102,20 @@ class Far(ShellTransport):
         raise TransportError("no connection")
 
 
+class Refused(RemotePages):
+    async def forward(self, address: str, socket: str) -> None:
+        pytest.fail(f"{socket} leads to {address}")
+
+
+async def test_pages_that_are_closed_open_nothing(connection: ShellConnection) -> None:
+    """A question that the lost host has not answered comes here only now."""
+    pages = Refused(connection)
+    await pages.close()
+    for asking in (pages.get("http://127.0.0.1/", 1.0), pages.ask("127.0.0.1:80", b"", 1.0), pages.reach("/run/x")):
+        with pytest.raises(FetchError, match="no connection to the host"):
+            await asking
+
+
 async def test_a_profile_ends_with_the_connection(process: Process, connection: ShellConnection) -> None:
     far = Far("ssh://web1")
     far._connection = connection  # pyright: ignore[reportPrivateUsage]
