@@ -104,7 +104,7 @@ class Questions:
 
     def orders(self) -> list[str]:
         """The orders for the questions that wait."""
-        asked = dict(zip(self._numbers, self._waiting, strict=False))
+        asked = {next(self._numbers): question for question in self._waiting}
         self._asked |= asked
         self._waiting, self._sent = [], time.monotonic()
         return [f"Q {number} {question.order}" for number, question in asked.items()]
