@@ -313,7 +313,7 @@ class Answering:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        with suppress(OSError):  # nobody may have come
+        with suppress(OSError):  # if no client came, this one ends the wait for it
             socket.create_connection(self._listener.getsockname()[:2]).close()
         self._thread.join()
         self._listener.close()
