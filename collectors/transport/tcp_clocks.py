@@ -60,6 +60,9 @@ UNANSWERED_BYTES = frozenset((9, 18))
 """COM_STMT_CLOSE, which MySQL does not answer: a header of 4 bytes, the command, a number of 4 bytes; once or twice.
 Few requests to MySQL have one of these lengths, such as COM_STMT_RESET, or a statement of 4 or 13 characters."""
 
+LEAST_BEFORE_UNANSWERED = 2
+"""Segments that a client of MySQL has sent before it closes a statement: at least its login, and the statement."""
+
 DELAY_MS = 40
 """Linux delays the acknowledgement of what has no answer for at least so long (TCP_DELACK_MIN)."""
 
@@ -198,7 +201,8 @@ class TcpSums:
         """Whether what a connection with a pending request has sent last has no answer; ``None``: that is not known."""
         ends = _ends(each)
         if each.unacknowledged_bytes and len(self._last) < MOST_CONNECTIONS:
-            self._last[ends] = each.segments_out, each.unacknowledged_bytes in UNANSWERED_BYTES
+            closes = each.unacknowledged_bytes in UNANSWERED_BYTES and each.segments_out > LEAST_BEFORE_UNANSWERED
+            self._last[ends] = each.segments_out, closes
         segments_out, unanswered = self._last.get(ends, (-1, False))
         return unanswered if segments_out == each.segments_out else None
 

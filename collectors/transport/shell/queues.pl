@@ -340,7 +340,7 @@ sub sum_of {
 # How likely it is that what was sent last has an answer, as Unanswered and _known() of tcp_clocks.py say.
 sub answered {
     my ($seen, $from, $out, $sent, $bytes) = @_;
-    $last{$from} = [$out, $bytes == 9 || $bytes == 18 ? 1 : 0] if $bytes;
+    $last{$from} = [$out, $out > 2 && ($bytes == 9 || $bytes == 18) ? 1 : 0] if $bytes;
     my ($last, $late) = ($last{$from}, $sent >= 40 ? 2 : 0);
     if ($last && $last->[0] == $out) {
         ++$seen->[$late + $last->[1]];

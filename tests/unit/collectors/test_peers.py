@@ -497,6 +497,12 @@ def test_what_was_sent_last_shows_in_its_bytes(unacknowledged_bytes: int, reques
     assert answered(TcpSums(), sent(5, 1, unacknowledged_bytes)) == requests
 
 
+@pytest.mark.parametrize(("segments", "requests"), [(2, 1), (3, 0)])
+def test_a_statement_is_closed_after_a_login_and_the_statement(segments: int, requests: int) -> None:
+    """``DO SLEEP(0.1)`` is as long as two closed statements."""
+    assert answered(TcpSums(), sent(5, 1, 18, segments)) == requests
+
+
 def test_what_was_sent_last_stays_known_until_more_is_sent() -> None:
     sums = TcpSums()
     assert answered(sums, sent(5, 1, 9), sent(5, 2, 26)) == 1
