@@ -150,17 +150,19 @@ sub without {
     }
     $condition eq "" ? "" : pack("SS", 4 + length $condition, 1) . $condition;
 }
-# Gives each socket of the answer to a function, until that returns 0: what is left of a long answer goes with the socket
-# that asked. Returns what is wrong; that there is no IPv6 is not.
+# Gives each socket of the answer to a function, until that returns 0. Returns what is wrong; that there is no IPv6 is not.
+# The socket that asks is kept only when it has told all: what is left of a long answer goes with it.
+my $kept;
 sub ask {
     my ($question, $take) = (shift, shift);
-    my $open = socket(my $link, 16, 3, 4);
-    return "cannot be asked\n" unless $open && defined send($link, $question, 0);
+    my $link = $kept;
+    undef $kept;
+    return "cannot be asked\n" unless ($link || socket($link, 16, 3, 4)) && defined send($link, $question, 0);
     while (defined recv($link, my $answer, 65536, 0)) {
         while (length $answer >= 16) {
             my ($length, $kind) = unpack("LS", $answer);
             return "refused\n" if $kind == 2 && !(unpack("x16C", $question) == 10 && unpack("x16l", $answer) == -2);
-            return "" if $kind < 4 || $length < 32;
+            if ($kind < 4 || $length < 32) { $kept = $link if $kind == 3; return "" }
             my $message = substr($answer, 0, ($length + 3) & ~3, "");
             return "" unless $take->($message);
         }

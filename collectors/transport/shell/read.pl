@@ -92,8 +92,9 @@ sub sample {
     # While anything waits for a disk, the state of every process that has run is read.
     my $calm = $counters =~ /^procs_blocked 0$/m;
     for (@now) {
-        my ($said, $waited) = $said{$_};
         my $due = ($_ + $turn) % @IDLE_EVERY@;
+        next if $due && $asleep{$_};
+        my ($said, $waited) = $said{$_};
         my $in_turn = !$due || $said && $said->[2] && !($due % 5) && (!$said->[6] || (stat "$_/task")[3] != 3);
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
@@ -112,7 +113,6 @@ sub sample {
                 }
             }
         }
-        next if $asleep{$_} && !$in_turn;
         $same .= " $_" unless process($_, $waited, \$threads);
     }
     $part .= "\n#${mark}t\n$ran" if $ran ne "";
@@ -133,7 +133,8 @@ sub look {
     --$moments;
     for my $thread (@threads) {
         my $directory = $thread =~ m{/} ? $thread : "$thread/task/$thread";
-        my $line = text_of("$directory/wchan", 1);
+        my ($file, $line) = $open{"$directory/wchan"};
+        $line = text_of("$directory/wchan", 1) unless $file && sysseek($file, 0, 0) && sysread $file, $line, 99;
         next if $line eq "";
         if ($line =~ /^(?:@EPOLL@)/) { $line .= " " . text_of("$directory/syscall") }
         elsif ($line eq "0" ? !$> : $line !~ /^(?:@AT_EASE@)/) { $line .= " $1" if text_of("$directory/stat") =~ /.*\) (\w)/s }
