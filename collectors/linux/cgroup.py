@@ -32,6 +32,12 @@ _MEMORY = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt"),
     2: ("memory.max", "memory.high", "memory.current", "memory.events"),
 }
+SETTINGS = (
+    *("cgroup", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"),
+    *("memory.limit_in_bytes", "memory.max", "memory.high"),
+)
+"""Files that change only when someone sets a limit, or moves a process to another group."""
+
 _BYTES = 16384  # of a file
 _STAT = ("nr_periods", "nr_throttled", "throttled_usec", "throttled_time")
 _ESCAPES = {r"\040": " ", r"\011": "\t", r"\012": "\n", r"\043": "#", r"\134": "\\"}

@@ -16,6 +16,7 @@ from msgspec import Struct
 from collectors import host_names
 from collectors.errors import TransportError
 from collectors.linux import sleeping
+from collectors.linux.cgroup import SETTINGS
 from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
@@ -53,6 +54,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 _MOST_LOOKS, _MOST_MOMENTS = 60, 4
+_SETTINGS_EVERY = 5  # samples
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 
 MEMORY_S = 4
@@ -105,7 +107,8 @@ def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
     perl = perl.replace("@ANSWER_S@", str(ANSWER_S)).replace("@ANSWER_BYTES@", str(ANSWER_BYTES))
     perl = perl.replace("@CLIENTS@", str(MOST_CLIENTS))
     perl = perl.replace("@LOOKS@", str(_MOST_LOOKS)).replace("@MOMENTS@", str(_MOST_MOMENTS))
-    perl = perl.replace("@MEMORY_S@", str(MEMORY_S))
+    perl = perl.replace("@MEMORY_S@", str(MEMORY_S)).replace("@SETTINGS_EVERY@", str(_SETTINGS_EVERY))
+    perl = perl.replace("@SETTINGS@", "|".join(map(re.escape, SETTINGS)))
     perl = perl.replace("@EPOLL@", sleeping.EPOLL.pattern).replace("@AT_EASE@", sleeping.AT_EASE.pattern)
     return awk.replace("@IDLE_EVERY@", str(IDLE_EVERY)), perl.replace("@IDLE_EVERY@", str(IDLE_EVERY))
 

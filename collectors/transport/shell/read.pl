@@ -4,10 +4,10 @@
 # queues.pl, which stands before this text; those that are unknown here are for the shell beside (`orders.sh`), whose text
 # is the argument.
 # This text must hold no apostrophe.
-# What every sample reads; of which files only some lines are wanted; processes that are read in turns; those of which is
-# wanted how long their threads waited for a processor, and whether there are several; what was told of each file; where
-# threads wait.
-my (@files, %lines, %asleep, %waits, %before, %waiting);
+# What every sample reads, and which of these files are settings, read less often; of which only some lines are wanted;
+# processes that are read in turns; those of which is wanted how long their threads waited for a processor, and whether
+# there are several; what was told of each file; where threads wait.
+my (@files, %settings, %lines, %asleep, %waits, %before, %waiting);
 # The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, whether
 # it was asleep then and had started no others, whether it has run since, whether it was read often, and how often; files
 # that stay open; the part of a frame that is being made, and the lines in it for single threads.
@@ -25,7 +25,11 @@ my ($shell, $shell_pid);
     U => sub { put("\n#$_[0]\n==> /proc/uptime <==\n", text_of("/proc/uptime"), "\n") },
     # forget what was told before: it was not heard
     n => sub { %before = %said = (); $told_all = "" },
-    f => sub { @files = split / /, $_[0]; delete @open{grep m{^/}, keys %open} },
+    f => sub {
+        @files = split / /, $_[0];
+        %settings = map { $_ => 1 } grep m{/(?:@SETTINGS@)$}, @files;
+        delete @open{grep m{^/}, keys %open};
+    },
     g => sub { my ($name, $wanted) = split / /, $_[0], 2; $lines{$name} = qr/^(?=$wanted).*\n/m },
     z => sub { $asleep{$_} = 1 for split / /, $_[0] },
     w => sub { delete @asleep{split / /, $_[0]} },
@@ -81,6 +85,7 @@ sub sample {
     ++$turn;
     $counters = "";
     for (@files) {
+        next if $settings{$_} && $turn % @SETTINGS_EVERY@ && defined $before{$_};
         my $text = text_of($_, 1);
         $counters = $text if $_ eq "/proc/stat";
         add($_, $text);

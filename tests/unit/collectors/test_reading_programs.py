@@ -520,6 +520,19 @@ def test_files_with_only_the_lines_that_are_wanted(fake: Fake) -> None:
     assert f"! {file}" in fake.sample()
 
 
+@pytest.mark.parametrize(("name", "every"), [("memory.max", 5), ("memory.current", 1)])
+def test_perl_reads_settings_less_often(fake: Fake, name: str, every: int) -> None:
+    file = fake.root / name
+    file.write_text("max\n")
+    fake.order(f"f {file}")
+    assert fake.sample()[f"f {file}"] == "max"
+    told: list[str] = []
+    for number in range(10):
+        file.write_text(f"{number}\n")
+        told.append(fake.sample().get(f"f {file}", ""))
+    assert len(list(filter(None, told))) == 10 // (every if fake.is_perl else 1)
+
+
 def test_threads_that_are_wanted_later_are_told_at_once(fake: Fake) -> None:
     fake.process(30, stat_of(30, 1), {30: "100 5 1\n", 31: "100 6 1\n"})
     fake.sample()
