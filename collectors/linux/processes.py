@@ -41,7 +41,7 @@ MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of t
 MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_EVERY = 15  # samples after which that of a process is out of date
-PSS_AGAIN, PSS_AGAIN_EVERY = 5, 15  # of those that are out of date, so many are read in one of so many samples
+PSS_AGAIN, PSS_AGAIN_EVERY = 10, 30  # of those that are out of date, so many are read in one of so many samples
 UNSEEN_TICKS_S, UNSEEN_MOST_TICKS_S, UNSEEN_SHARE = 10.0, 25.0, 0.2
 """All processes are read where it is not known who uses so much CPU time per second: that share of what is used, but no
 less than the first and no more than the second. The kernel counts the time of processes exactly, and that of the
@@ -49,13 +49,13 @@ machine by what runs at each tick."""
 
 ALL_EVERY = 5  # samples, at least, between readings of all: the time of processes that live briefly stays unseen
 _TICK_NS = 1_000_000_000 // USER_HZ
-ROUNDED_NS = 2 * _TICK_NS
+ROUNDED_NS = 3 * _TICK_NS
 """How far CPU time in ticks and that of the threads may come apart: user and system time are each rounded down to whole
 ticks (Linux, fs/proc/array.c, do_task_stat()). Further apart, threads have ended, or were not read before, or a remote
 host has not told the ticks of the last 5 ms yet, which are then counted later."""
 
 MOST_TASKS = 600
-ASKED_THREADS, ASKED_EARLIER = 50, 10
+ASKED_THREADS, ASKED_EARLIER = 35, 10
 JUST, RECENT = 3, 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
 MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
 

@@ -54,7 +54,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 _SETTINGS_EVERY = 5  # samples
-_MOST_LOOKS, _MOST_MOMENTS = 60, 4
+_MOST_LOOKS, _MOST_MOMENTS = 45, 4
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 
 MEMORY_S = 4

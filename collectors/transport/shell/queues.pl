@@ -8,14 +8,15 @@
 #   and of those accepted at a port one in each state, and without others that no process holds.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, but without readings between walks. From
-#   the first such order on, the connections are read by a timer. That takes about 2 ms (to walk a large table) and 4 us
-#   for each connection that was opened from here: a rest 250 to 800 times as long keeps it below 0.4 % of a core. It
-#   rests for 4 s at most: thousands of connections cost more. Of those accepted here only the place is told: ports that
-#   tell no new one are left out of seven readings of eight.
+#   the first such order on, the connections are read by a timer. That takes about 1 ms (to walk a large table) and 5 us
+#   for each connection that was opened from here: a rest about 1000 times as long keeps it near 0.1 % of a core, and near
+#   half of that while no connection, but for those to the tested ports, has an open question. It rests for 4 s at most, or
+#   6 s: thousands of connections cost more. Of those accepted here only the place is told: ports that tell no new one are
+#   left out of seven readings of eight.
 # After the mark comes the answer. This text must hold no apostrophe.
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
-my ($segments, %told, %since, $followed, %quiet, $refused) = {};
-my ($tested, $queue_readings, %queued) = ("", 0);
+my (%told, %since, $followed, %quiet, $refused);
+my ($tested, $queue_readings, %tested, %queued) = ("", 0);
 # When the clocks are read next; the threads to look at until the next sample, and how many looks are left.
 my ($clocks_due, $moments, @threads) = (0, 0);
 # The sums by place and user:
@@ -24,13 +25,14 @@ my ($clocks_due, $moments, @threads) = (0, 0);
 #   6 the newest reading that has such a connection
 #   7, 8 how often each lead was seen on connections with and without an open question, as Lead in tcp_clocks.py does
 #   9 how often it was known that requests and messages without an answer were sent last, as Unanswered does
-# The same by what the kernel tells, and where struct tcp_info is in that. How many segments a connection had sent, and
-# whether the last of them has no answer.
-my (%sums, %known, %last);
+# Each connection by its two ends: its sums, how many segments it had sent, the last reading that had it, how many it had
+# sent when that was last known, and whether the last of these has no answer. Where struct tcp_info is.
+my (%sums, %connections);
 my ($info, $head, $fields) = (0, "", "");
 my %orders = (
     p => sub {
         ($tested, my $mark) = split / /, $_[0], 2;
+        %tested = map { (pack("n", $_), 1) } grep /^\d+$/, split /,/, $tested;
         my ($rows, %told);
         my $tell = sub {
             my ($port, $queue, $limit, $inode) = unpack("x20nx50LLx4L", $_[0]);
@@ -171,30 +173,39 @@ sub ask {
 }
 # Adds one reading up, and says when the next is due.
 sub clocks {
-    my ($sockets, %now, %news) = (0);
+    my ($sockets, $asked, %news) = (0, 0);
     if (time >= $ports_due) {
-        my $listening = 0;
+        my ($listening, %before) = (0, %served);
         %served = ();
         ask(both(0, 1024), sub { $served{substr $_[0], 20, 2} = 1; ++$listening });
+        if (grep !$before{$_}, keys %served) { delete @connections{grep $served{substr $_, 0, 2}, keys %connections} }
         $ports_due = time + 5 + $listening / 500;
     }
-    # Of many sockets each operation counts: what is the same in every reading is looked up as the kernel tells it, ends
-    # and user.
+    # Of many sockets each operation counts: what is the same in every reading is kept.
     my $take = sub {
         ++$sockets;
-        if ($served{substr $_[0], 20, 2}) {
-            my $end = substr($_[0], 20, 2) . substr($_[0], 24, 16) . substr($_[0], 80, 4);
-            return 1 if $told{$end};
-            $news{substr $end, 0, 2} = 1;
-            my ($family, $port, $here, $user) = unpack("x16Cx3nx2a16x40L", $_[0]);
-            $accepted{"< " . place($family, $here, $port) . " $user\n"} = 1 if keys %accepted < 256;
-            return $told{$end} = 1;
+        my $from = substr($_[0], 20, 36);
+        my $known = $connections{$from};
+        if (!$known || $known->[2] < $readings - 1) {
+            if ($served{substr $from, 0, 2}) {
+                my $end = substr($_[0], 20, 2) . substr($_[0], 24, 16) . substr($_[0], 80, 4);
+                return 1 if $told{$end};
+                $news{substr $end, 0, 2} = 1;
+                my ($family, $port, $here, $user) = unpack("x16Cx3nx2a16x40L", $_[0]);
+                $accepted{"< " . place($family, $here, $port) . " $user\n"} = 1 if keys %accepted < 256;
+                return $told{$end} = 1;
+            }
+            my $sum = sum_of($_[0]) || return 1;
+            $known = [$sum, 0, 0, 0, 0];
+            $connections{$from} = $known if keys %connections < 20000;
         }
         return 1 unless substr($_[0], $info, 4) eq $head || find_info($_[0]);
         my ($open, $sent, $received, $acked, $in, $out) = unpack($fields, $_[0]);
-        my $from = substr($_[0], 20, 36);
-        my $sum = $known{substr($from, 2) . substr($_[0], 80, 4)} || sum_of($_[0]) || return 1;
+        my $sum = $known->[0];
         ++$sum->[0];
+        $sum->[6] = $known->[2] = $readings;
+        # Most connections have had their answer long ago.
+        return 1 if $received >= 10000 && $sent > $received && $in && !$open && $out == $known->[1];
         # As is_open() of tcp_clocks.py.
         $open ||= $sent < $received || $sent == $received && $acked < $received && $received - $acked <= 500;
         if ($in && $in <= 64 && $out <= 16) {
@@ -209,16 +220,15 @@ sub clocks {
             }
         }
         if ($in ? $open : $out ? $out < 64 : $sent < 10000) {
-            my $answered = answered($sum->[9] ||= [0, 0, 0, 0], $from, $out, $sent, unpack "x76L", $_[0]);
+            my $answered = answered($known, $out, $sent, unpack "x76L", $_[0]);
+            ++$asked unless $tested{substr $from, 2, 2};
             ++$sum->[1];
             $sum->[2] += $sent;
             $sum->[4] += $answered;
             $sum->[5] += $answered * $sent;
         }
-        my $before = $segments->{$from} || 0;
-        $sum->[3] += $out - $before if $out > $before;
-        $now{$from} = $out if $sockets <= 20000 || keys %now < 20000;
-        $sum->[6] = $readings;
+        $sum->[3] += $out - $known->[1] if $out > $known->[1];
+        $known->[1] = $out;
         1;
     };
     my $condition = $readings % 8 && !$refused ? without(grep $served{$_}, keys %quiet) : "";
@@ -227,22 +237,23 @@ sub clocks {
         ask(both(2, 2), $take);
     }
     %quiet = map { $_ => 1 } grep { !$news{$_} } map { substr $_, 0, 2 } keys %told;
-    $segments = \%now;
-    %known = () if keys %known > 20000;
+    delete @connections{grep $connections{$_}[2] < $readings, keys %connections} unless $readings % 8;
     %told = () if keys %told > 20000;
-    %last = () if keys %last > 20000;
-    $sockets += unix_clocks();
+    my ($streams, $waiting) = unix_clocks();
+    $sockets += $streams;
+    $asked += $waiting;
     add_queues();
     ++$readings;
-    my $rest = (0.5 + rand) * (0.5 + $sockets / 200);
-    $rest = 4 if $rest > 4;
+    my $most = $asked ? 4 : 6;
+    my $rest = (0.75 + rand(0.5)) * (0.5 + $sockets / ($asked ? 200 : 100));
+    $rest = $most if $rest > $most;
     $rest = 1 if $rest < 1 && !$precise;
     $clocks_due = now() + $rest;
 }
 sub now { $precise ? Time::HiRes::time() : time }
 # Sets the timer for the next reading of the clocks, or of threads.
 sub wake {
-    $clocks_due = now() if $clocks_due > now() + 4; # the clock of the machine was set
+    $clocks_due = now() if $clocks_due > now() + 6; # the clock of the machine was set
     my $rest = $clocks_due - now();
     $rest = 0.1 + rand(0.2) if $moments > 0 && $rest > 0.3;
     $rest = 0.01 if $rest < 0.01;
@@ -264,10 +275,11 @@ sub add_queues {
         $queued{$_} += $waiting{$_} if defined $queued{$_} || keys %queued < 256 || ",$tested," =~ /,$_,/;
     }
 }
-# Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
+# Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are, and how many have an open
+# question.
 sub unix_clocks {
     my ($name, $peer, $user, $waiting) = streams(1026);
-    my ($at, %now, %waits) = (now());
+    my ($at, $open, %now, %waits) = (now(), 0);
     for my $inode (keys %$waiting) { $waits{$_} = $inode for @{$waiting->{$inode}} }
     for my $inode (keys %$peer) {
         my $path = $name->{$waits{$inode} || $peer->{$inode}};
@@ -283,6 +295,7 @@ sub unix_clocks {
         }
         if ($at - $begun < 10) {
             my $age = int(1000 * ($at - $begun));
+            ++$open;
             ++$sum->[$_] for 1, 4;
             $sum->[$_] += $age for 2, 5;
         }
@@ -290,7 +303,7 @@ sub unix_clocks {
     }
     %since = %now;
     $followed = 1;
-    scalar keys %$peer;
+    (scalar keys %$peer, $open);
 }
 # The unix stream sockets in some of the states: paths, inodes of peers, users, and of those that listen the inodes of
 # those that wait to be accepted, all by inode.
@@ -333,20 +346,19 @@ sub sum_of {
     my ($family, $port, $far, $user) = unpack("x16Cx5nx16a16x24L", $_[0]);
     my $who = place($family, $far, $port) . " $user";
     if (!$sums{$who} && keys %sums >= 256) {
-        %known = ();
         for (keys %sums) { delete $sums{$_} unless m{^/} || $sums{$_}[6] >= $readings - 1 }
         return if keys %sums >= 256;
     }
-    $known{substr($_[0], 22, 34) . substr($_[0], 80, 4)} = $sums{$who} ||= [(0) x 7];
+    $sums{$who} ||= [(0) x 7];
 }
 # How likely it is that what was sent last has an answer, as Unanswered and _known() of tcp_clocks.py say.
 sub answered {
-    my ($seen, $from, $out, $sent, $bytes) = @_;
-    $last{$from} = [$out, $out > 2 && ($bytes == 9 || $bytes == 18) ? 1 : 0] if $bytes;
-    my ($last, $late) = ($last{$from}, $sent >= 40 ? 2 : 0);
-    if ($last && $last->[0] == $out) {
-        ++$seen->[$late + $last->[1]];
-        return 1 - $last->[1];
+    my ($known, $out, $sent, $bytes) = @_;
+    @$known[3, 4] = ($out, $out > 2 && ($bytes == 9 || $bytes == 18) ? 1 : 0) if $bytes;
+    my ($seen, $late) = ($known->[0][9] ||= [0, 0, 0, 0], $sent >= 40 ? 2 : 0);
+    if ($known->[3] == $out) {
+        ++$seen->[$late + $known->[4]];
+        return 1 - $known->[4];
     }
     my ($requests, $unanswered) = @$seen[$late, $late + 1];
     $unanswered >= 5 ? $requests / ($unanswered + $requests) : 1;

@@ -9,8 +9,8 @@
 # there are several; what was told of each file; where threads wait.
 my (@files, %settings, %lines, %asleep, %waits, %before, %waiting);
 # The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, whether
-# it was asleep then and had started no others, whether it has run since, whether it was read often, and how often; files
-# that stay open; the part of a frame that is being made, and the lines in it for single threads.
+# it was asleep then and had started no others, whether it has run since, whether it was read often, how often, and whether
+# it has one thread; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
 # The process that reads proportional memory, and the end of its answer.
@@ -30,14 +30,21 @@ my ($shell, $shell_pid);
         %settings = map { $_ => 1 } grep m{/(?:@SETTINGS@)$}, @files;
         delete @open{grep m{^/}, keys %open};
     },
-    g => sub { my ($name, $wanted) = split / /, $_[0], 2; $lines{$name} = qr/^(?=$wanted).*\n/m },
+    g => sub {
+        my ($name, $wanted) = split / /, $_[0], 2;
+        $wanted =~ s/\((?!\?)/(?:/g; # what is in parentheses would be told instead of the line
+        $lines{$name} = qr/$wanted.*\n/m;
+    },
     z => sub { $asleep{$_} = 1 for split / /, $_[0] },
     w => sub { delete @asleep{split / /, $_[0]} },
     t => sub {
         delete @before{map "$_/schedstat", keys %waits};
         @{$said{$_}}[1 .. 3] = () for grep $said{$_}, keys %waits;
         %waits = map { m{^(\d+)/task/(.*)} ? ($1, $2 eq $1 ? 1 : 2) : () } split / /, $_[0];
-        for (keys %waits) { $said{$_}[0] = "" if $waits{$_} == 2 && $said{$_} }
+        for (grep $said{$_}, keys %waits) {
+            @{$said{$_}}[1 .. 3] = ();
+            $said{$_}[0] = "" if $waits{$_} == 2;
+        }
     },
     s => \&sample,
     # the threads to look at until the next sample; first tells what was seen of the earlier ones
@@ -70,7 +77,13 @@ my ($shell, $shell_pid);
         $beside_end = "\n#$name.\n";
         $beside = start(@MEMORY_S@, sub {
             close STDOUT;
-            write_all(*STDERR, head_of($_, 4096)) for "/dev/null", map "$_/smaps_rollup", @pids;
+            my $text = "";
+            for ("/dev/null", map "$_/smaps_rollup", @pids) {
+                $text .= head_of($_, 4096);
+                next if length $text < 4096 && $_ ne "$pids[-1]/smaps_rollup";
+                write_all(*STDERR, $text);
+                $text = "";
+            }
         });
     },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
@@ -100,18 +113,16 @@ sub sample {
         my $due = ($_ + $turn) % @IDLE_EVERY@;
         next if $due && $asleep{$_};
         my ($said, $waited) = $said{$_};
-        my $in_turn = !$due || $said && $said->[2] && !($due % 5) && (!$said->[6] || (stat "$_/task")[3] != 3);
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
-        # that was asleep, has started no others, and has run for less than 5 ms (half a tick). Sooner comes that of one
-        # that was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads.
-        if ($said && $said->[2]) {
-            sysseek $said->[2], 0, 0;
-            sysread $said->[2], $waited, 99;
-            if (!$in_turn && defined $waited) {
+        # that was asleep, has started no others, and has run for less than 10 ms (a tick). Sooner comes that of one that
+        # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads.
+        if ($said && $said->[2] && sysseek($said->[2], 0, 0) && sysread $said->[2], $waited, 99) {
+            if ($due && ($due % 5 || $said->[6] && ($due != 10 || (stat "$_/task")[3] == 3))) {
                 if ($waited eq $said->[1] && ($calm || !$said->[5])) { $same .= " $_"; next }
-                if ($calm && $said->[4] && $waited - $said->[3] < 5e6 && $waited >= $said->[3]) {
-                    $ran .= "$_ " . ($said->[1] = $waited);
+                if ($calm && $said->[4] && $waited - $said->[3] < 1e7 && $waited >= $said->[3]) {
+                    $said->[1] = $waited;
+                    $ran .= "$_ $waited" if $waits{$_};
                     $said->[5] = 1;
                     $same .= " $_";
                     next;
@@ -193,20 +204,16 @@ sub whole {
     $$text = "";
     my $read;
     while ($read = sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
-    if (my $line = $lines{$name}) {
-        my $all = $$text;
-        $$text = "";
-        $$text .= $& while $all =~ /$line/g;
-    }
+    if (my $line = $lines{$name}) { $$text = join "", $$text =~ /$line/g }
     $read;
 }
 # Whether there was anything new to tell of a process. Of one thread, schedstat stays open, if the kernel counts there.
 sub process {
     my ($pid, $waited, $threads) = @_;
     my ($wanted, $said) = ($waits{$pid}, $said{$pid} ||= [""]);
-    if ($wanted && $wanted == 1) {
+    if ($wanted ? $wanted == 1 : $said->[8]) {
         $waited = text_of("$pid/schedstat", 1) unless $waited;
-        $ran .= "$pid $waited" if $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
+        $ran .= "$pid $waited" if $wanted && $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
         @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
     }
     $said->[5] = 0;
@@ -217,7 +224,9 @@ sub process {
     $said->[0] = $stat;
     # 0 for what nobody needs: most of it changes all the time, and would have to be sent
     if ($stat =~ /^(.*\) (\S+) \S+)(?: \S+){9}((?: \S+){2}((?: \S+){2})) \S+ \S+( \S+) \S+( \S+) \S+( \S+) /s) {
-        $said->[4] = $2 eq "S" && $4 eq " 0 0";
+        $said->[4] = ($2 eq "S" || $2 eq "I") && $4 eq " 0 0"; # I: a thread of the kernel
+        $said->[8] = $5 eq " 1";
+        @$said[1 .. 3] = () unless $said->[8];
         $stat = "$1 0 0 0 0 0 0 0 0 0$3 0 0$5 0$6 0$7 0\n";
     }
     my $new = add("$pid/stat", $stat);
