@@ -49,10 +49,10 @@ machine by what runs at each tick."""
 
 ALL_EVERY = 5  # samples, at least, between readings of all: the time of processes that live briefly stays unseen
 _TICK_NS = 1_000_000_000 // USER_HZ
-ROUNDED_NS = 3 * _TICK_NS
+ROUNDED_NS = 2 * _TICK_NS
 """How far CPU time in ticks and that of the threads may come apart: user and system time are each rounded down to whole
 ticks (Linux, fs/proc/array.c, do_task_stat()). Further apart, threads have ended, or were not read before, or a remote
-host has not told the ticks of the last 5 ms yet, which are then counted later."""
+host has not told the ticks of the last 10 ms yet, which are then counted later."""
 
 MOST_TASKS = 600
 ASKED_THREADS, ASKED_EARLIER = 35, 10

@@ -40,10 +40,12 @@ _SENT = re.compile(
     re.ASCII,
 )
 _BACKLOG = re.compile(r" backlog \S{1,20} (?P<packets>\d{1,19})p ", re.ASCII)
-_RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth", "fq": "maxrate"}
-_PASS_ALL = frozenset(("tbf", "netem"))  # they pass everything on to the one discipline within them
 _ROOT = "root"
 _INGRESS = frozenset(("ingress", "clsact"))
+_RATES = {"tbf": "rate", "netem": "rate", "cake": "bandwidth", "fq": "maxrate"}
+LIMITING = (*_RATES, "htb", *sorted(_INGRESS))
+"""The kinds of which any can limit what passes an interface."""
+_PASS_ALL = frozenset(("tbf", "netem"))  # they pass everything on to the one discipline within them
 _POLICE = re.compile(
     r"\s{1,4}(?:action order \d{1,2}:\s{1,4})?police (?P<handle>0x[0-9a-f]{1,8}) rate (?P<rate>\S{1,40})"
     r" .{0,200}?\baction (?P<exceeds>\w{1,20})",

@@ -128,10 +128,22 @@ async def test_a_server_in_another_network(sshd: SshdFactory, server_elsewhere: 
 
 
 async def test_policers_of_a_remote_host(sshd: SshdFactory, tmp_path: Path) -> None:
+    tc = find_program("tc", install="apt-get install iproute2")
     (tmp_path / "tc").write_text(TC.replace("FILE", str(POLICED)))
     (tmp_path / "tc").chmod(0o755)
-    network = 'unshare --net sh -c "ip link add va type veth peer name vb; $SSH_ORIGINAL_COMMAND"'
+    shape = f"{tc} qdisc add dev vb root tbf rate 20mbit burst 50000 limit 250000"  # without it, nobody asks tc
+    network = f'unshare --net sh -c "ip link add va type veth peer name vb; {shape}; $SSH_ORIGINAL_COMMAND"'
     server = sshd(extra=f"ForceCommand PATH={tmp_path}:$PATH {network}")
     sample = await first_sample(server)
     found = {line.name: (line.policed_mbit, line.policed_drops) for line in sample.networks or ()}
     assert found == {"lo": (None, None), "va": (20.0, 89), "vb": (None, None)}
+
+
+async def test_perl_does_not_start_tc_where_nothing_can_be_limited(sshd: SshdFactory, tmp_path: Path) -> None:
+    (tmp_path / "tc").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\n')
+    (tmp_path / "tc").chmod(0o755)
+    network = 'unshare --net sh -c "ip link set lo up; $SSH_ORIGINAL_COMMAND"'
+    server = sshd(extra=f"ForceCommand PATH={tmp_path}:$PATH {network}")
+    sample = await first_sample(server)
+    assert {line.name: line.shaped_mbit for line in sample.networks or ()} == {"lo": None}
+    assert not (tmp_path / "asked").exists()

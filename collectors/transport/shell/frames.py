@@ -20,7 +20,7 @@ from collectors.linux.cgroup import SETTINGS
 from collectors.linux.locks import OPEN_FILES
 from collectors.linux.peers import CLOCKS
 from collectors.linux.profile import LIMIT_S
-from collectors.linux.queueing import QDISC_BYTES, QDISCS
+from collectors.linux.queueing import LIMITING, QDISC_BYTES, QDISCS
 from collectors.linux.sockets import (
     FEW,
     HELD,
@@ -54,6 +54,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 _SETTINGS_EVERY = 5  # samples
+_SETTLED_EVERY = 2 * IDLE_EVERY  # samples: the whole stat of a process that ran for less than a tick meanwhile
 _MOST_LOOKS, _MOST_MOMENTS = 45, 4
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 
@@ -107,6 +108,7 @@ def reading_programs(silence_s: int = LOOP_SILENCE_S) -> tuple[str, str]:
     perl = perl.replace("@ANSWER_S@", str(ANSWER_S)).replace("@ANSWER_BYTES@", str(ANSWER_BYTES))
     perl = perl.replace("@CLIENTS@", str(MOST_CLIENTS))
     perl = perl.replace("@LOOKS@", str(_MOST_LOOKS)).replace("@MOMENTS@", str(_MOST_MOMENTS))
+    perl = perl.replace("@LIMITING@", "|".join(LIMITING)).replace("@SETTLED_EVERY@", str(_SETTLED_EVERY))
     perl = perl.replace("@MEMORY_S@", str(MEMORY_S)).replace("@SETTINGS_EVERY@", str(_SETTINGS_EVERY))
     perl = perl.replace("@SETTINGS@", "|".join(map(re.escape, SETTINGS)))
     perl = perl.replace("@EPOLL@", sleeping.EPOLL.pattern).replace("@AT_EASE@", sleeping.AT_EASE.pattern)

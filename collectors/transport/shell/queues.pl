@@ -13,6 +13,8 @@
 #   half of that while no connection, but for those to the tested ports, has an open question. It rests for 4 s at most, or
 #   6 s: thousands of connections cost more. Of those accepted here only the place is told: ports that tell no new one are
 #   left out of seven readings of eight.
+#   y LIMIT: queueing disciplines, of which tc tells. That starts four processes: not done where none is of a kind that can
+#   limit the rate of an interface.
 # After the mark comes the answer. This text must hold no apostrophe.
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
 my (%told, %since, $followed, %quiet, $refused);
@@ -87,6 +89,14 @@ my %orders = (
         }
         put("\n#$mark\n", substr($rows, 0, $limit));
     },
+    y => sub {
+        # Not asked here for another network. After struct tcmsg, the kind comes first.
+        my ($words, $plain) = ($_[0], 0);
+        my $wrong = $words =~ / ./ || ask(pack("LSSLLx20", 36, 38, 0x301, 0, 0), sub {
+            $plain = substr($_[0], 40) !~ /^(?:@LIMITING@)\0/;
+        }, 0);
+        pass_on("y $words") if $wrong || !$plain;
+    },
     k => sub {
         unless ($readings) {
             $precise = eval { require Time::HiRes; 1 };
@@ -153,18 +163,19 @@ sub without {
     $condition eq "" ? "" : pack("SS", 4 + length $condition, 1) . $condition;
 }
 # Gives each socket of the answer to a function, until that returns 0. Returns what is wrong; that there is no IPv6 is not.
-# The socket that asks is kept only when it has told all: what is left of a long answer goes with it.
-my $kept;
+# The socket that asks is kept only when it has told all: what is left of a long answer goes with it. Another family of
+# netlink than that of sockets (4) can be asked too.
+my %kept;
 sub ask {
-    my ($question, $take) = (shift, shift);
-    my $link = $kept;
-    undef $kept;
-    return "cannot be asked\n" unless ($link || socket($link, 16, 3, 4)) && defined send($link, $question, 0);
+    my ($question, $take, $family) = @_;
+    $family = 4 unless defined $family;
+    my $link = delete $kept{$family};
+    return "cannot be asked\n" unless ($link || socket($link, 16, 3, $family)) && defined send($link, $question, 0);
     while (defined recv($link, my $answer, 65536, 0)) {
         while (length $answer >= 16) {
             my ($length, $kind) = unpack("LS", $answer);
             return "refused\n" if $kind == 2 && !(unpack("x16C", $question) == 10 && unpack("x16l", $answer) == -2);
-            if ($kind < 4 || $length < 32) { $kept = $link if $kind == 3; return "" }
+            if ($kind < 4 || $length < 32) { $kept{$family} = $link if $kind == 3; return "" }
             my $message = substr($answer, 0, ($length + 3) & ~3, "");
             return "" unless $take->($message);
         }

@@ -118,7 +118,7 @@ sub sample {
         # that was asleep, has started no others, and has run for less than 10 ms (a tick). Sooner comes that of one that
         # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads.
         if ($said && $said->[2] && sysseek($said->[2], 0, 0) && sysread $said->[2], $waited, 99) {
-            if ($due && ($due % 5 || $said->[6] && ($due != 10 || (stat "$_/task")[3] == 3))) {
+            if ($said->[6] ? ($_ + $turn) % @SETTLED_EVERY@ && ($due % 10 || (stat "$_/task")[3] == 3) : $due % 5) {
                 if ($waited eq $said->[1] && ($calm || !$said->[5])) { $same .= " $_"; next }
                 if ($calm && $said->[4] && $waited - $said->[3] < 1e7 && $waited >= $said->[3]) {
                     $said->[1] = $waited;
