@@ -40,8 +40,8 @@ BUSIEST = 5
 MOST_SERVERS = 50  # of one kind on one machine: anyone can start processes of these names
 MOST_ANCESTORS = 64
 PSS_FIRST = 8
-PSS_EVERY = 15  # samples after which that of a process is out of date
-PSS_AGAIN, PSS_AGAIN_EVERY = 10, 30  # of those that are out of date, so many are read in one of so many samples
+PSS_EVERY = 15  # samples, at least, before that of a process is read again
+PSS_AGAIN, PSS_AGAIN_EVERY = 10, 30  # of those that were read that long ago, so many are read in one of so many samples
 UNSEEN_TICKS_S, UNSEEN_MOST_TICKS_S, UNSEEN_SHARE = 10.0, 25.0, 0.2
 """All processes are read where it is not known who uses so much CPU time per second: that share of what is used, but no
 less than the first and no more than the second. The kernel counts the time of processes exactly, and that of the

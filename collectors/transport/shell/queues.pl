@@ -8,17 +8,18 @@
 #   and of those accepted at a port one in each state, and without others that no process holds.
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, but without readings between walks. From
-#   the first such order on, the connections are read by a timer. That takes about 1 ms (to walk a large table) and 5 us
-#   for each connection that was opened from here: a rest about 1000 times as long keeps it near 0.1 % of a core, and near
-#   half of that while no connection, but for those to the tested ports, has an open question. It rests for 4 s at most, or
-#   6 s: thousands of connections cost more. Of those accepted here only the place is told: ports that tell no new one are
-#   left out of seven readings of eight.
+#   the first such order on, the connections are read by a timer. That takes about 1 ms (to walk a large table) and 4 us
+#   for each connection that was opened from here: a rest 500 to 1200 times as long keeps it below 0.2 % of a core. It
+#   rests for 4 s at most: thousands of connections cost more. Of those accepted here only the place is told: ports that
+#   tell no new one are left out of seven readings of eight.
 #   y LIMIT: queueing disciplines, of which tc tells. That starts four processes: not done where none is of a kind that can
 #   limit the rate of an interface.
 # After the mark comes the answer. This text must hold no apostrophe.
 my ($readings, $heard, $ports_due, $precise, %accepted, %served) = (0, 0, 0);
 my (%told, %since, $followed, %quiet, $refused);
-my ($tested, $queue_readings, %tested, %queued) = ("", 0);
+my ($tested, $queue_readings, %queued) = ("", 0);
+# Sockets of netlink to be asked again, by family.
+my %kept;
 # When the clocks are read next; the threads to look at until the next sample, and how many looks are left.
 my ($clocks_due, $moments, @threads) = (0, 0);
 # The sums by place and user:
@@ -34,7 +35,6 @@ my ($info, $head, $fields) = (0, "", "");
 my %orders = (
     p => sub {
         ($tested, my $mark) = split / /, $_[0], 2;
-        %tested = map { (pack("n", $_), 1) } grep /^\d+$/, split /,/, $tested;
         my ($rows, %told);
         my $tell = sub {
             my ($port, $queue, $limit, $inode) = unpack("x20nx50LLx4L", $_[0]);
@@ -95,7 +95,7 @@ my %orders = (
         my $wrong = $words =~ / ./ || ask(pack("LSSLLx20", 36, 38, 0x301, 0, 0), sub {
             $plain = substr($_[0], 40) !~ /^(?:@LIMITING@)\0/;
         }, 0);
-        pass_on("y $words") if $wrong || !$plain;
+        pass_on("y $words") if $wrong || !$plain || !$kept{0}; # not kept: it has not told all
     },
     k => sub {
         unless ($readings) {
@@ -165,7 +165,6 @@ sub without {
 # Gives each socket of the answer to a function, until that returns 0. Returns what is wrong; that there is no IPv6 is not.
 # The socket that asks is kept only when it has told all: what is left of a long answer goes with it. Another family of
 # netlink than that of sockets (4) can be asked too.
-my %kept;
 sub ask {
     my ($question, $take, $family) = @_;
     $family = 4 unless defined $family;
@@ -184,7 +183,7 @@ sub ask {
 }
 # Adds one reading up, and says when the next is due.
 sub clocks {
-    my ($sockets, $asked, %news) = (0, 0);
+    my ($sockets, %news) = (0);
     if (time >= $ports_due) {
         my ($listening, %before) = (0, %served);
         %served = ();
@@ -206,8 +205,8 @@ sub clocks {
                 $accepted{"< " . place($family, $here, $port) . " $user\n"} = 1 if keys %accepted < 256;
                 return $told{$end} = 1;
             }
-            my $sum = sum_of($_[0]) || return 1;
-            $known = [$sum, 0, 0, 0, 0];
+            my $sum = find_info($_[0]) && sum_of($_[0]) || return 1;
+            $known = [$sum, 0, 0, -1, 0];
             $connections{$from} = $known if keys %connections < 20000;
         }
         return 1 unless substr($_[0], $info, 4) eq $head || find_info($_[0]);
@@ -232,7 +231,6 @@ sub clocks {
         }
         if ($in ? $open : $out ? $out < 64 : $sent < 10000) {
             my $answered = answered($known, $out, $sent, unpack "x76L", $_[0]);
-            ++$asked unless $tested{substr $from, 2, 2};
             ++$sum->[1];
             $sum->[2] += $sent;
             $sum->[4] += $answered;
@@ -248,23 +246,20 @@ sub clocks {
         ask(both(2, 2), $take);
     }
     %quiet = map { $_ => 1 } grep { !$news{$_} } map { substr $_, 0, 2 } keys %told;
-    delete @connections{grep $connections{$_}[2] < $readings, keys %connections} unless $readings % 8;
+    delete @connections{grep $connections{$_}[2] < $readings, keys %connections} if !($readings % 8) || keys %connections >= 20000;
     %told = () if keys %told > 20000;
-    my ($streams, $waiting) = unix_clocks();
-    $sockets += $streams;
-    $asked += $waiting;
+    $sockets += unix_clocks();
     add_queues();
     ++$readings;
-    my $most = $asked ? 4 : 6;
-    my $rest = (0.75 + rand(0.5)) * (0.5 + $sockets / ($asked ? 200 : 100));
-    $rest = $most if $rest > $most;
+    my $rest = (0.75 + rand(0.5)) * (0.5 + $sockets / 160);
+    $rest = 4 if $rest > 4;
     $rest = 1 if $rest < 1 && !$precise;
     $clocks_due = now() + $rest;
 }
 sub now { $precise ? Time::HiRes::time() : time }
 # Sets the timer for the next reading of the clocks, or of threads.
 sub wake {
-    $clocks_due = now() if $clocks_due > now() + 6; # the clock of the machine was set
+    $clocks_due = now() if $clocks_due > now() + 4; # the clock of the machine was set
     my $rest = $clocks_due - now();
     $rest = 0.1 + rand(0.2) if $moments > 0 && $rest > 0.3;
     $rest = 0.01 if $rest < 0.01;
@@ -286,11 +281,10 @@ sub add_queues {
         $queued{$_} += $waiting{$_} if defined $queued{$_} || keys %queued < 256 || ",$tested," =~ /,$_,/;
     }
 }
-# Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are, and how many have an open
-# question.
+# Adds up the connections to unix sockets, as unix_clocks.py does. Returns how many there are.
 sub unix_clocks {
     my ($name, $peer, $user, $waiting) = streams(1026);
-    my ($at, $open, %now, %waits) = (now(), 0);
+    my ($at, %now, %waits) = (now());
     for my $inode (keys %$waiting) { $waits{$_} = $inode for @{$waiting->{$inode}} }
     for my $inode (keys %$peer) {
         my $path = $name->{$waits{$inode} || $peer->{$inode}};
@@ -306,7 +300,6 @@ sub unix_clocks {
         }
         if ($at - $begun < 10) {
             my $age = int(1000 * ($at - $begun));
-            ++$open;
             ++$sum->[$_] for 1, 4;
             $sum->[$_] += $age for 2, 5;
         }
@@ -314,7 +307,7 @@ sub unix_clocks {
     }
     %since = %now;
     $followed = 1;
-    (scalar keys %$peer, $open);
+    scalar keys %$peer;
 }
 # The unix stream sockets in some of the states: paths, inodes of peers, users, and of those that listen the inodes of
 # those that wait to be accepted, all by inode.

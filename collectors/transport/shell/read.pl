@@ -32,11 +32,15 @@ my ($shell, $shell_pid);
     },
     g => sub {
         my ($name, $wanted) = split / /, $_[0], 2;
-        $wanted =~ s/\((?!\?)/(?:/g; # what is in parentheses would be told instead of the line
+        $wanted =~ s/(?<!\\)\((?!\?)/(?:/g; # what is in parentheses would be told instead of the line
         $lines{$name} = qr/$wanted.*\n/m;
     },
     z => sub { $asleep{$_} = 1 for split / /, $_[0] },
-    w => sub { delete @asleep{split / /, $_[0]} },
+    w => sub {
+        my @awake = split / /, $_[0];
+        delete @asleep{@awake};
+        @{$said{$_}}[1 .. 3] = () for grep $said{$_}, @awake; # all of it is read again
+    },
     t => sub {
         delete @before{map "$_/schedstat", keys %waits};
         @{$said{$_}}[1 .. 3] = () for grep $said{$_}, keys %waits;
@@ -77,13 +81,7 @@ my ($shell, $shell_pid);
         $beside_end = "\n#$name.\n";
         $beside = start(@MEMORY_S@, sub {
             close STDOUT;
-            my $text = "";
-            for ("/dev/null", map "$_/smaps_rollup", @pids) {
-                $text .= head_of($_, 4096);
-                next if length $text < 4096 && $_ ne "$pids[-1]/smaps_rollup";
-                write_all(*STDERR, $text);
-                $text = "";
-            }
+            write_all(*STDERR, head_of($_, 4096)) for "/dev/null", map "$_/smaps_rollup", @pids;
         });
     },
     # a directory of links, the sockets that some processes hold, and which processes hold some sockets
@@ -211,14 +209,17 @@ sub whole {
 sub process {
     my ($pid, $waited, $threads) = @_;
     my ($wanted, $said) = ($waits{$pid}, $said{$pid} ||= [""]);
-    if ($wanted ? $wanted == 1 : $said->[8]) {
+    if ($wanted ? $wanted == 1 : $said->[8] && ($said->[2] || keys %open < 250)) {
         $waited = text_of("$pid/schedstat", 1) unless $waited;
         $ran .= "$pid $waited" if $wanted && $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
         @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
     }
     $said->[5] = 0;
     $said->[6] = $said->[2] && ++$said->[7] > 3;
-    my $stat = text_of("$pid/stat", $wanted || keys %open < 250);
+    # Without schedstat, stat is read often. Others have to leave room for the processes of servers.
+    delete $open{"$pid/schedstat"} unless $said->[2];
+    delete $open{"$pid/stat"} if !$wanted && $said->[2];
+    my $stat = text_of("$pid/stat", $wanted || !$said->[2] && keys %open < 250);
     if ($stat eq "") { $ended = 1; return add("$pid/stat", "") }
     return 0 if $stat eq $said->[0];
     $said->[0] = $stat;

@@ -118,6 +118,9 @@ class Fake:
                 found += [str(each.readlink()) for each in Path(f"/proc/{child}/fd").iterdir()]
         return found
 
+    def opened(self) -> list[str]:
+        return [str(each.readlink()) for each in Path(f"/proc/{self._program.pid}/fd").iterdir()]
+
     def has_answered(self) -> bool:
         assert self._program.stdout is not None
         return bool(select.select([self._program.stdout], [], [], 0)[0])
@@ -504,6 +507,35 @@ def test_processes_that_sleep_are_read_in_turns(fake: Fake) -> None:
     assert read.count(True) == 1
     fake.order(f"w {STRANGE}")
     assert "13" in fake.sample()["="].split()
+
+
+def test_perl_reads_one_without_measured_waits_less_often_too_but_when_it_is_woken(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    fake.process(STRANGE, stat_of(STRANGE, 1), {STRANGE: "1000000000 5 1\n"})
+    for _ in range(2 * IDLE_EVERY):
+        assert "f 13/schedstat" not in fake.sample()
+    fake.process(STRANGE, stat_of(STRANGE, 2, name="nginx"), {STRANGE: "1004000000 5 2\n"})
+    assert "13" in fake.sample()["="].split(), "it has run for less than a tick"
+    fake.order(f"w {STRANGE}")
+    assert fake.sample()["f 13/stat"] == told(STRANGE, 2, name="nginx")
+    fake.process(STRANGE, stat_of(STRANGE, 3), {STRANGE: "1014000000 5 3\n"})
+    assert fake.sample()["f 13/stat"] == told(STRANGE, 3)
+
+
+def test_perl_keeps_room_for_the_open_files_of_servers(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    servers = range(5000, 5100)
+    for pid in (*range(1000, 1600), *servers):
+        fake.process(pid, stat_of(pid, 1), {pid: f"{pid} 5 1\n"})
+    fake.order(f"t {' '.join(f'{pid}/task/{pid}' for pid in servers)}")
+    for _ in range(3):
+        fake.sample()
+    opened = fake.opened()
+    assert all(str(fake.root / str(pid) / name) in opened for pid in servers for name in ("stat", "schedstat"))
 
 
 def test_files_with_only_the_lines_that_are_wanted(fake: Fake) -> None:
