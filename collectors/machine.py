@@ -17,8 +17,8 @@ _BATCH = 8
 
 LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as long, whatever a machine prints
 IDLE_EVERY = 20
-"""Processes that sleep are read once in so many samples, and when someone uses CPU time unseen. A transport may leave out
-what does not change while a process hardly runs for twice as long."""
+"""Processes that sleep are read once in so many samples, and when someone uses CPU time unseen. A transport may report
+one that hardly runs as unchanged for twice as long."""
 
 
 class Wanted(Struct, frozen=True):

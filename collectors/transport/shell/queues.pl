@@ -9,7 +9,7 @@
 #   u LIMIT MARK: unix stream sockets that listen, and those that are connected to one that such a socket accepted.
 #   k MARK: the sums of collectors/linux/peers.py, as tcp_clocks.py makes them, but without readings between walks. From
 #   the first such order on, the connections are read by a timer. That takes about 1 ms (to walk a large table) and 4 us
-#   for each connection that was opened from here: a rest 500 to 1200 times as long keeps it below 0.2 % of a core. It
+#   for each connection that was opened from here: a rest 500 to 1500 times as long keeps it below 0.2 % of a core. It
 #   rests for 4 s at most: thousands of connections cost more. Of those accepted here only the place is told: ports that
 #   tell no new one are left out of seven readings of eight.
 #   y LIMIT: queueing disciplines, of which tc tells. That starts four processes: not done where none is of a kind that can
@@ -251,7 +251,7 @@ sub clocks {
     $sockets += unix_clocks();
     add_queues();
     ++$readings;
-    my $rest = (0.75 + rand(0.5)) * (0.5 + $sockets / 160);
+    my $rest = (0.75 + rand(0.5)) * (0.5 + $sockets / 130);
     $rest = 4 if $rest > 4;
     $rest = 1 if $rest < 1 && !$precise;
     $clocks_due = now() + $rest;
