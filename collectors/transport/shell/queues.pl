@@ -29,8 +29,10 @@ my ($clocks_due, $moments, @threads) = (0, 0);
 #   7, 8 how often each lead was seen on connections with and without an open question, as Lead in tcp_clocks.py does
 #   9 how often it was known that requests and messages without an answer were sent last, as Unanswered does
 # Each connection by its two ends: its sums, how many segments it had sent, the last reading that had it, how many it had
-# sent when that was last known, and whether the last of these has no answer. Where struct tcp_info is.
+# sent when that was last known, and whether the last of these has no answer. The reading that last looked for places to
+# forget. Where struct tcp_info is.
 my (%sums, %connections);
+my $swept = -1;
 my ($info, $head, $fields) = (0, "", "");
 my %orders = (
     p => sub {
@@ -350,6 +352,8 @@ sub sum_of {
     my ($family, $port, $far, $user) = unpack("x16Cx5nx16a16x24L", $_[0]);
     my $who = place($family, $far, $port) . " $user";
     if (!$sums{$who} && keys %sums >= 256) {
+        return if $swept == $readings;
+        $swept = $readings;
         for (keys %sums) { delete $sums{$_} unless m{^/} || $sums{$_}[6] >= $readings - 1 }
         return if keys %sums >= 256;
     }
