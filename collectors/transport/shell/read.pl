@@ -176,7 +176,7 @@ sub text_of {
     delete $open{$name};
     open($file, "<", $name) || return "";
     whole($file, $name, \$text);
-    $open{$name} = $file if $stays && keys %open < 500 && $name =~ m{^(?:\d|stat$|/proc/(?!\d+/net/)|/sys/)};
+    $open{$name} = $file if $stays && keys %open < 900 && $name =~ m{^(?:\d|stat$|/proc/(?!\d+/net/)|/sys/)};
     $text;
 }
 # The first bytes of a file, or why it cannot be read, as head prints that of several.
@@ -209,7 +209,7 @@ sub whole {
 sub process {
     my ($pid, $waited, $threads) = @_;
     my ($wanted, $said) = ($waits{$pid}, $said{$pid} ||= [""]);
-    if ($wanted ? $wanted == 1 : $said->[8] && ($said->[2] || keys %open < 250)) {
+    if ($wanted ? $wanted == 1 : $said->[8] && ($said->[2] || keys %open < 550)) {
         $waited = text_of("$pid/schedstat", 1) unless $waited;
         $ran .= "$pid $waited" if $wanted && $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
         @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
@@ -219,7 +219,7 @@ sub process {
     # Without schedstat, stat is read often. Others have to leave room for the processes of servers.
     delete $open{"$pid/schedstat"} unless $said->[2];
     delete $open{"$pid/stat"} if !$wanted && $said->[2];
-    my $stat = text_of("$pid/stat", $wanted || !$said->[2] && keys %open < 250);
+    my $stat = text_of("$pid/stat", $wanted || !$said->[2] && keys %open < 550);
     if ($stat eq "") { $ended = 1; return add("$pid/stat", "") }
     return 0 if $stat eq $said->[0];
     $said->[0] = $stat;
