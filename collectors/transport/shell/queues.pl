@@ -248,7 +248,9 @@ sub clocks {
         ask(both(2, 2), $take);
     }
     %quiet = map { $_ => 1 } grep { !$news{$_} } map { substr $_, 0, 2 } keys %told;
-    delete @connections{grep $connections{$_}[2] < $readings, keys %connections} if !($readings % 8) || keys %connections >= 20000;
+    if (!($readings % 8) || keys %connections >= 20000) {
+        delete @connections{grep $connections{$_}[2] < $readings, keys %connections};
+    }
     %told = () if keys %told > 20000;
     $sockets += unix_clocks();
     add_queues();

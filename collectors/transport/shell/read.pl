@@ -168,7 +168,7 @@ sub forget {
     }
 }
 # The text of a file of the kernel. One that stays open is read again from its beginning, and opened again where that
-# fails; the file of a process comes as one piece.
+# fails; the file of a process comes as one piece. A process can usually have 1024 files open.
 sub text_of {
     my ($name, $stays) = @_;
     my ($file, $text) = ($open{$name}, "");
