@@ -131,7 +131,7 @@ async def test_policers_of_a_remote_host(sshd: SshdFactory, tmp_path: Path) -> N
     tc = find_program("tc", install="apt-get install iproute2")
     (tmp_path / "tc").write_text(TC.replace("FILE", str(POLICED)))
     (tmp_path / "tc").chmod(0o755)
-    shape = f"{tc} qdisc add dev vb root tbf rate 20mbit burst 50000 limit 250000"  # otherwise loadtop does not start tc
+    shape = f"{tc} qdisc add dev vb root tbf rate 20mbit burst 50000 limit 250000"  # else no tc is started
     network = f'unshare --net sh -c "ip link add va type veth peer name vb; {shape}; $SSH_ORIGINAL_COMMAND"'
     server = sshd(extra=f"ForceCommand PATH={tmp_path}:$PATH {network}")
     sample = await first_sample(server)
