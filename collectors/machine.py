@@ -204,6 +204,11 @@ class Connection(Protocol):
         """All that ``HOST:PORT`` or a unix socket (a path) answers. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:
+        """So many ``replies`` of a server that answers as Redis does, on a connection that stays open there; ``None``
+        where another way has to be taken. Raises :class:`~collectors.errors.FetchError`."""
+        ...
+
     async def reach(self, address: str) -> str:
         """The address, or a unix socket here that leads to it. Raises :class:`~collectors.errors.FetchError`."""
         ...

@@ -19,7 +19,7 @@ from collectors.linux.processes import ProcessTable
 from collectors.machine import Endpoint, Missing, Outcomes, ProcessStat, Reading, Wanted
 from collectors.parsing import short
 from collectors.routing import shown_addresses
-from collectors.transport.exchange import exchange, itself
+from collectors.transport.exchange import exchange, itself, no_other_way
 from collectors.transport.local import text_of
 from collectors.transport.status_client import StatusClient
 from loadtop import model
@@ -48,7 +48,7 @@ _NOT_REPORTED = {
 class PsutilMachine:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._client = StatusClient()
-        self.fetch, self.ask, self.reach = self._client.get, exchange, itself
+        self.fetch, self.ask, self.ask_again, self.reach = self._client.get, exchange, no_other_way, itself
         self._reader = ThreadPoolExecutor(1, "loadtop-psutil")
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage

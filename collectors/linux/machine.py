@@ -47,7 +47,8 @@ class LinuxMachine:
 
     def __init__(self, transport: Transport, kinds: Sequence[Kind]) -> None:
         self._transport = transport
-        self.fetch, self.ask, self.reach = transport.fetch, transport.ask, transport.reach
+        self.fetch, self.ask, self.ask_again = transport.fetch, transport.ask, transport.ask_again
+        self.reach = transport.reach
         self.close, self.profile = transport.close, transport.profile
         self._table = ProcessTable(kinds)
         self.servers, self.tested, self.lineage = self._table.roots, self._table.tested, self._table.lineage

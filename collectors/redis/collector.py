@@ -64,7 +64,13 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
         password = os.environ.get(PASSWORD, "") if await self.is_trusted(url) else ""
         asked = commands(password)
         self._close_others()
-        answer = await self._ask_again(url, asked, timeout_s)
+        answer = None
+        if url in self._followed():
+            answer = await self.machine.ask_again(url, b"".join(asked), len(asked), timeout_s)
+        if answer is not None and url in self._sessions:
+            self._sessions.pop(url).close()
+        if answer is None:
+            answer = await self._ask_again(url, asked, timeout_s)
         if answer is None:
             answer = await self.machine.ask(url, b"".join((*asked, b"QUIT\r\n")), timeout_s)
             if url in self._followed() - self._single and answer.startswith((b"$", b"+OK")):

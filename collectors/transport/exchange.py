@@ -41,6 +41,10 @@ async def itself(address: str) -> str:
     return address
 
 
+async def no_other_way(address: str, question: bytes, replies: int, timeout_s: float) -> None:
+    """On this machine, a connection of this program costs least."""
+
+
 async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:
     """All that ``HOST:PORT`` or the unix socket of that path answers (at most 1 MiB). Raises :class:`FetchError`."""
     try:

@@ -25,7 +25,7 @@ from collectors.machine import IDLE_EVERY, Missing, Reading, Request, Wanted
 from collectors.parsing import pids as pids_among
 from collectors.transport import files as file_system
 from collectors.transport import network_of_process, rtnetlink, sock_diag, unix_diag
-from collectors.transport.exchange import exchange, itself
+from collectors.transport.exchange import exchange, itself, no_other_way
 from collectors.transport.shell.frames import profiler
 from collectors.transport.status_client import StatusClient
 from collectors.transport.tcp_clocks import TcpClocks
@@ -58,7 +58,7 @@ class LocalTransport:
             STREAMS.path: unix_diag.streams,
         }
         self._client = StatusClient()
-        self.fetch, self.ask, self.reach = self._client.get, exchange, itself
+        self.fetch, self.ask, self.ask_again, self.reach = self._client.get, exchange, no_other_way, itself
 
     async def read(self, request: Request) -> Reading:
         pss: dict[int, str | Missing] = {}

@@ -46,6 +46,7 @@ class _Answer(Struct, frozen=True):
 class _Question(Struct, eq=False):
     address: str
     order: str
+    content: str
     answer: "asyncio.Future[_Answer | None]"
 
 
@@ -84,12 +85,21 @@ class Questions:
         told = await self._ask(address, question, timeout_s)
         return told.text if told else None
 
-    async def _ask(self, address: str, question: bytes, timeout_s: float) -> _Answer | None:
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:
+        """The same on a connection that stays open there, of a server that sends so many ``replies`` as Redis does.
+        ``None`` for the next :data:`PATIENCE` times where it does not answer at once."""
+        if self._patience.get(address, 1):
+            self.answered(address)
+            return None
+        told = await self._ask(address, question, timeout_s, f"R {replies}")
+        return told.text if told else None
+
+    async def _ask(self, address: str, question: bytes, timeout_s: float, order: str = "Q") -> _Answer | None:
         place = _packed(address)
         if not self._perl or place is None or len(question) > _MOST_BYTES or self._patience.get(address, 1):
             return None
         loop = asyncio.get_running_loop()
-        asked = _Question(address, f"{place} {question.hex()}", loop.create_future())
+        asked = _Question(address, order, f"{place} {question.hex()}", loop.create_future())
         self._waiting.append(asked)
         timer = loop.call_later(WAIT_S, self._give_up, asked)
         try:
@@ -107,7 +117,7 @@ class Questions:
         asked = {next(self._numbers): question for question in self._waiting}
         self._asked |= asked
         self._waiting, self._sent = [], time.monotonic()
-        return [f"Q {number} {question.order}" for number, question in asked.items()]
+        return [f"{question.order} {number} {question.content}" for number, question in asked.items()]
 
     def settle(self, frame: str | None, mark: str) -> None:
         """Give the answers in a frame to those who asked; ``None`` to others, and to all where there is no frame."""

@@ -116,6 +116,9 @@ class ShellTransport(ABC):
             self._questions.answered(address)
         return answer
 
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:
+        return await self._questions.ask_again(address, question, replies, timeout_s)
+
     async def reach(self, address: str) -> str:
         return await self._pages_there().reach(address)
 

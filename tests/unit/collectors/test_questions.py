@@ -113,6 +113,26 @@ async def test_who_does_not_answer_at_once_is_asked_otherwise_for_a_while() -> N
     assert [await other, await again] == [None, None]
 
 
+async def test_one_that_is_asked_on_a_connection_that_stays_open() -> None:
+    there = Questions(perl=True)
+    assert await there.ask_again(PLACE, b"INFO", 2, 5.0) is None, "it has not answered yet"
+    for answers in (True, False):
+        task = asyncio.create_task(there.ask_again(PLACE, b"INFO", 2, 5.0))
+        await asyncio.sleep(0)
+        (order,) = there.orders()
+        words = order.split()
+        assert words == ["R", "2", words[2], *TO_PLACE.split(), b"INFO".hex()]
+        there.settle(framed(f"a {words[2]} 1\n+OK") if answers else framed(), MARK)
+        assert await task == (b"+OK" if answers else None)
+    for _ in range(PATIENCE):
+        assert await there.ask_again(PLACE, b"INFO", 2, 5.0) is None
+    task = asyncio.create_task(there.ask_again(PLACE, b"INFO", 2, 5.0))
+    await asyncio.sleep(0)
+    assert len(there.orders()) == 1
+    there.settle(None, MARK)
+    assert await task is None
+
+
 async def test_that_there_is_no_frame_says_nothing_of_a_server() -> None:
     there = known()
     for _ in range(2):

@@ -277,6 +277,18 @@ async def test_a_server_that_has_answered_is_asked_on_one_connection(kept: tuple
         await collector.close()
 
 
+async def test_a_connection_of_the_machine_itself_is_preferred(kept: tuple[Asked, RedisCollector, Path]) -> None:
+    machine, collector, path = kept
+    async with Server(path) as server:
+        await collector.fetch(ADDRESS, 5.0)
+        machine.answers_again[ADDRESS] = answer("redis_version:4\r\n").encode()
+        for _ in range(2):
+            assert parse_page(await collector.fetch(ADDRESS, 5.0)).version == "4"
+    assert len(server.serving) == 1
+    assert server.heard == b"", "the other is closed"
+    assert machine.asked == [(ADDRESS, ASKED)]
+
+
 @pytest.mark.parametrize(
     "says", ["", "$5\r\nredis", "$-1\r\n", "$99999999\r\n", "$x\r\n", "+" * 70_000, ":1\r\n", "+OK\r"]
 )

@@ -51,6 +51,8 @@ class TextTransport:
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Transport
         return self.answers[address]
 
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> None: ...
+
     async def reach(self, address: str) -> str:
         return address
 
