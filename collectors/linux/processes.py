@@ -7,8 +7,9 @@ when the machine uses much more CPU time than those that were read (:data:`UNSEE
 
 For proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a
 web server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also
-reads the :data:`PSS_AGAIN` with the oldest values: together, because each such reading starts programs on a remote
-host.
+reads :data:`PSS_AGAIN` others, together, because each such reading starts a process on a remote host: those whose
+resident memory has changed since, and now and then those with the oldest values, because what a process shares changes
+without that too.
 
 What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
 hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
@@ -16,7 +17,8 @@ while they ran.
 
 How long servers and loadtop's own processes had a CPU, and waited for one, is read for each thread: ``schedstat`` of a
 process is that of its first thread (Linux, Documentation/scheduler/sched-stats.rst). Where several threads (without a
-perl on a remote host: any) have run for less than a tick, ``stat`` is unchanged, and they are not read again. Beyond
+perl on a remote host: any) have run for less than a tick, ``stat`` is unchanged, and they are not read again. A perl
+there reads what hardly runs with every second sample: what a process ran in both counts for the second. Beyond
 :data:`MOST_TASKS` threads of one machine, the processes with the most threads are left out.
 
 Whether the page that a thread serves sleeps (:mod:`collectors.linux.sleeping`) is asked of :data:`ASKED_THREADS`
@@ -42,6 +44,8 @@ MOST_ANCESTORS = 64
 PSS_FIRST = 8
 PSS_EVERY = 15  # samples, at least, before that of a process is read again
 PSS_AGAIN, PSS_AGAIN_EVERY = 10, 30  # of those that were read that long ago, so many are read in one of so many samples
+PSS_CHANGED = 0.05  # where resident memory has changed by more than this share of it,
+PSS_OLDEST_EVERY = 4 * PSS_AGAIN_EVERY  # and in one of so many samples also where it has not
 UNSEEN_TICKS_S, UNSEEN_MOST_TICKS_S, UNSEEN_SHARE = 10.0, 25.0, 0.2
 """All processes are read where it is not known who uses so much CPU time per second: that share of what is used, but no
 less than the first and no more than the second. The kernel counts the time of processes exactly, and that of the
@@ -55,7 +59,7 @@ ticks (Linux, fs/proc/array.c, do_task_stat()). Further apart, threads have ende
 host has not told the ticks of the last 10 ms yet, which are then counted later."""
 
 MOST_TASKS = 600
-ASKED_THREADS, ASKED_EARLIER = 35, 10
+ASKED_THREADS, ASKED_EARLIER = 28, 8
 JUST, RECENT = 3, 30  # samples: a thread that has not run for longer has no request, or one that hardly counts
 MOST_REPORTED = 3 * MOST_TASKS  # threads in a reading: new ones may have started, but a machine can also make them up
 
@@ -121,6 +125,7 @@ class _Known:
     apart_ticks: int = 0
     pss_kb: int | None = None
     pss_asked: int = 0
+    pss_rss_pages: int = 0
     by_thread: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     schedstats: str = ""
     shows: bool = False
@@ -193,14 +198,18 @@ class ProcessTable:
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
 
     def want_pss(self) -> tuple[int, ...]:
-        """The processes whose proportional memory is read next: those never asked for, then the oldest values."""
+        """The processes whose proportional memory is read next: those never asked for, then those whose resident memory
+        has changed, then the oldest values."""
         members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
         first = [known for known in members if not known.pss_asked][:PSS_FIRST]
-        due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
         if self._turn % PSS_AGAIN_EVERY == 0:
-            first += sorted(due, key=lambda known: (known.pss_asked, known.stat.pid))[:PSS_AGAIN]
+            oldest = self._turn % PSS_OLDEST_EVERY == 0
+            due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
+            due = [known for known in due if oldest or _has_changed(known)]
+            due.sort(key=lambda known: (not _has_changed(known), known.pss_asked, known.stat.pid))
+            first += due[:PSS_AGAIN]
         for known in first:
-            known.pss_asked = self._turn
+            known.pss_asked, known.pss_rss_pages = self._turn, known.stat.rss_pages
         return tuple(known.stat.pid for known in first)
 
     def want_waits(self) -> Mapping[int, int]:
@@ -449,6 +458,11 @@ class ProcessTable:
                 return LOADTOP if parent in own else OTHER
             pid, parent = known.stat.pid, known.stat.parent
         return OTHER
+
+
+def _has_changed(known: _Known) -> bool:
+    """Whether resident memory has changed since proportional memory was asked for."""
+    return abs(known.stat.rss_pages - known.pss_rss_pages) > PSS_CHANGED * known.pss_rss_pages
 
 
 def _row(known: _Known, page_kb: int) -> Process:

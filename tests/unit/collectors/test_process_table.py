@@ -17,6 +17,7 @@ from collectors.linux.processes import (
     PSS_AGAIN_EVERY,
     PSS_EVERY,
     PSS_FIRST,
+    PSS_OLDEST_EVERY,
     RECENT,
     ProcessTable,
 )
@@ -224,10 +225,27 @@ def test_proportional_memory_is_read_first_of_new_ones_then_in_turn(machine: Mac
         machine.sample()
     assert machine.table.want_pss() == ()
     again: list[int] = []
-    for _ in range(2 * PSS_AGAIN_EVERY):
+    for _ in range(2 * PSS_OLDEST_EVERY):
         machine.sample()
         again += machine.table.want_pss()
     assert again == asked[: 2 * PSS_AGAIN]
+
+
+def test_proportional_memory_is_read_again_where_resident_memory_has_changed(machine: Machine) -> None:
+    machine.stats = {pid: stat_text(pid, "httpd", pages=1000) for pid in range(100, 120)}
+    machine.sample()
+    while machine.table.want_pss():
+        machine.sample()
+    machine.stats |= {pid: stat_text(pid, "httpd", pages=1040) for pid in (104, 105, 106)}
+    machine.stats |= {117: stat_text(117, "httpd", pages=1060), 118: stat_text(118, "httpd", pages=900)}
+    again: list[tuple[int, ...]] = []
+    for _ in range(PSS_OLDEST_EVERY + PSS_AGAIN_EVERY):
+        machine.sample()
+        again.append(machine.table.want_pss())
+    first, second, *rest = [wanted for wanted in again if wanted]
+    assert first == (117, 118)
+    assert len(second) == PSS_AGAIN
+    assert not rest, "unchanged ones are read less often"
 
 
 def test_proportional_memory_that_may_not_be_read_is_not_measured(machine: Machine) -> None:
