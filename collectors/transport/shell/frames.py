@@ -55,7 +55,7 @@ SCRIPT_FAILURES = (
 
 _SETTINGS_EVERY = 5  # samples
 _SETTLED_EVERY = 2 * IDLE_EVERY  # samples: the whole stat of a process that ran for less than a tick meanwhile
-_MOST_LOOKS, _MOST_MOMENTS = 45, 4
+_MOST_LOOKS, _MOST_MOMENTS = 36, 4
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 
 MEMORY_S = 4

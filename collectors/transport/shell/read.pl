@@ -9,8 +9,8 @@
 # there are several; what was told of each file; where threads wait.
 my (@files, %settings, %lines, %asleep, %waits, %before, %waiting);
 # The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, whether
-# it was asleep then and had started no others, whether it has run since, whether it was read often, how often, and whether
-# it has one thread; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
+# it was asleep then and had started no others, whether it has run since, whether it was read often, how often, whether it
+# has one thread, and whether it hardly runs; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
 # The process that reads proportional memory, and the end of its answer.
@@ -36,11 +36,7 @@ my ($shell, $shell_pid);
         $lines{$name} = qr/$wanted.*\n/m;
     },
     z => sub { $asleep{$_} = 1 for split / /, $_[0] },
-    w => sub {
-        my @awake = split / /, $_[0];
-        delete @asleep{@awake};
-        @{$said{$_}}[1 .. 3] = () for grep $said{$_}, @awake; # all of it is read again
-    },
+    w => sub { delete @asleep{split / /, $_[0]} },
     t => sub {
         delete @before{map "$_/schedstat", keys %waits};
         @{$said{$_}}[1 .. 3] = () for grep $said{$_}, keys %waits;
@@ -111,12 +107,16 @@ sub sample {
         my $due = ($_ + $turn) % @IDLE_EVERY@;
         next if $due && $asleep{$_};
         my ($said, $waited) = $said{$_};
+        # What has run for less than a tick since its stat was read is read with every second sample: half of it with each.
+        if ($calm && $said && $said->[9] && ($due & 1)) { $same .= " $_"; next }
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
         # that was asleep, has started no others, and has run for less than 10 ms (a tick). Sooner comes that of one that
         # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads.
         if ($said && $said->[2] && sysseek($said->[2], 0, 0) && sysread $said->[2], $waited, 99) {
-            if ($said->[6] ? ($_ + $turn) % @SETTLED_EVERY@ && ($due % 10 || (stat "$_/task")[3] == 3) : $due % 5) {
+            my $other = $waits{$_} ? ($_ + $turn) % @SETTLED_EVERY@ : $due;
+            if ($said->[6] ? $other && ($due % 10 || (stat "$_/task")[3] == 3) : $due % 5) {
+                $said->[9] = $said->[6];
                 if ($waited eq $said->[1] && ($calm || !$said->[5])) { $same .= " $_"; next }
                 if ($calm && $said->[4] && $waited - $said->[3] < 1e7 && $waited >= $said->[3]) {
                     $said->[1] = $waited;
@@ -168,7 +168,8 @@ sub forget {
     }
 }
 # The text of a file of the kernel. One that stays open is read again from its beginning, and opened again where that
-# fails; the file of a process comes as one piece. A process can usually have 1024 files open.
+# fails; the file of a process comes as one piece, and what is shorter than half the buffer of the kernel (4096) is its end:
+# a line that did not fit would be longer than the other half. A process can usually have 1024 files open.
 sub text_of {
     my ($name, $stays) = @_;
     my ($file, $text) = ($open{$name}, "");
@@ -201,7 +202,7 @@ sub whole {
     return sysread $file, $$text, 4096 if $name =~ /^\d/;
     $$text = "";
     my $read;
-    while ($read = sysread $file, $$text, 65536, length $$text) { last if length $$text > @LIMIT@ }
+    while ($read = sysread $file, $$text, 65536, length $$text) { last if $read < 2048 || length $$text > @LIMIT@ }
     if (my $line = $lines{$name}) { $$text = join "", $$text =~ /$line/g }
     $read;
 }
@@ -214,7 +215,7 @@ sub process {
         $ran .= "$pid $waited" if $wanted && $waited ne "" && (!defined $said->[1] || $said->[1] ne $waited);
         @$said[1 .. 3] = ($waited, $waited =~ /^[1-9]/ ? ($open{"$pid/schedstat"}, $waited + 0) : ());
     }
-    $said->[5] = 0;
+    @$said[5, 9] = (0, 0);
     $said->[6] = $said->[2] && ++$said->[7] > 3;
     # Without schedstat, stat is read often. Others have to leave room for the processes of servers.
     delete $open{"$pid/schedstat"} unless $said->[2];

@@ -213,9 +213,25 @@ def test_perl_tells_ticks_later_of_one_that_has_hardly_run_unless_someone_waits_
         return found
 
     assert ran(1, 100_000, 0).count("f 11/stat") <= 5, "at once, as it had run for long, and then in turn"
-    assert ran(2, 11_000_000, 0).count("f 11/stat") == turns
+    assert ran(2, 11_000_000, 0).count("f 11/stat") >= turns - 1, "the first of them can be one of two"
     told = ran(3, 100_000, 1)
     assert told.count("f 11/stat") == told.count("f 11/schedstat") == turns
+
+
+def test_perl_reads_with_every_second_sample_what_hardly_runs(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    turns, rows = 2 * IDLE_EVERY, list[list[bool]]()
+    for turn in range(2 * turns):
+        for pid in (IDLE, ACTIVE):
+            fake.process(pid, stat_of(pid, 1), {pid: f"{1_000_000_000 + turn * 10_000} 5 {turn}\n"})
+        found = fake.sample()
+        text = "\n".join((found.get("t", ""), found.get("f 10/schedstat", ""), found.get("f 11/schedstat", "")))
+        rows.append([f"{pid} " in text for pid in (IDLE, ACTIVE)])
+    assert all(map(any, rows[turns:])), "one with this sample, the other with the next"
+    for row in zip(*rows[turns:], strict=True):
+        assert sum(row) <= turns // 2 + 1, "once more after it was read as a whole"
 
 
 def test_perl_tells_proportional_memory_beside_everything_else(fake: Fake) -> None:
@@ -332,9 +348,9 @@ def answers(text: bytes) -> Callable[[socket.socket], None]:
     return answer
 
 
-def asked(fake: Fake, place: str) -> str:
+def asked(fake: Fake, place: str, order: str = "Q") -> str:
     """What perl tells of the answer of a server to a question, in a sample."""
-    fake.order(f"Q 5 {place} {b'who?'.hex()}", "s m5", "A m5", "m m5.")
+    fake.order(f"{order} 5 {place} {b'who?'.hex()}", "s m5", "A m5", "m m5.")
     before, found, told = fake.printed("\n#m5.\n").removesuffix("\n#m5.\n").rpartition("\n#m5=\n")
     assert before.startswith("\n#m5\n")
     assert found
@@ -400,6 +416,43 @@ def test_perl_tells_nothing_of_who_does_not_answer_at_once(fake: Fake, does: Cal
     with Answering("127.0.0.1", anyhow) as server:
         assert asked(fake, f"2 {server.port:04x}7f0000010000000000000000") == ""
     assert asked(fake, f"2 {server.port:04x}7f0000010000000000000000") == "", "refused"
+
+
+@pytest.mark.usefixtures("patient")
+def test_perl_asks_again_on_a_connection_that_stays_open(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    said = ["$4\r\n+?\r\n\r\n:12\r\n", "-ERR no\r\n+OK\r\n", ":1\r\n:2\r\n:3\r\n"]
+    ended = threading.Event()
+
+    def answer(connection: socket.socket) -> None:
+        for text in said:
+            assert connection.recv(9) == b"who?"
+            for part in text[:5], text[5:]:
+                connection.sendall(part.encode())
+        ended.wait()
+
+    with Answering("127.0.0.1", answer) as server:
+        place = f"2 {server.port:04x}7f0000010000000000000000"
+        assert [asked(fake, place, "R 2") for _ in said[:2]] == ["a 5 MS\n$4\n+?\n\n:12\n", "a 5 MS\n-ERR no\n+OK\n"]
+        ended.set()
+        assert asked(fake, place, "R 2") == "", "it says too much, and closes the connection"
+    assert asked(fake, place, "R 2") == "", "refused"
+
+
+@pytest.mark.parametrize(
+    "said", ["", "+OK\r\n", "+OK\r\n:1", "$9\r\n+OK\r\n", "$x\r\n", "$99999999\r\n+OK\r\n", "no\r\n:1\r\n"]
+)
+def test_perl_tells_nothing_of_who_sends_no_replies(fake: Fake, said: str) -> None:
+    if not fake.is_perl:
+        return
+
+    def answer(connection: socket.socket) -> None:
+        connection.recv(9)
+        connection.sendall(said.encode())
+
+    with Answering("127.0.0.1", answer) as server:
+        assert asked(fake, f"2 {server.port:04x}7f0000010000000000000000", "R 2") == ""
 
 
 def test_perl_asks_at_a_unix_socket(fake: Fake, tmp_path: Path) -> None:
@@ -509,7 +562,7 @@ def test_processes_that_sleep_are_read_in_turns(fake: Fake) -> None:
     assert "13" in fake.sample()["="].split()
 
 
-def test_perl_reads_one_without_measured_waits_less_often_too_but_when_it_is_woken(fake: Fake) -> None:
+def test_perl_reads_one_without_measured_waits_less_often_too(fake: Fake) -> None:
     if not fake.is_perl:
         return
     (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
@@ -517,11 +570,10 @@ def test_perl_reads_one_without_measured_waits_less_often_too_but_when_it_is_wok
     for _ in range(2 * IDLE_EVERY):
         assert "f 13/schedstat" not in fake.sample()
     fake.process(STRANGE, stat_of(STRANGE, 2, name="nginx"), {STRANGE: "1004000000 5 2\n"})
-    assert "13" in fake.sample()["="].split(), "it has run for less than a tick"
-    fake.order(f"w {STRANGE}")
-    assert fake.sample()["f 13/stat"] == told(STRANGE, 2, name="nginx")
+    found = [fake.sample().get("f 13/stat") for _ in range(IDLE_EVERY)]
+    assert found.count(told(STRANGE, 2, name="nginx")) == 1, "it has run for less than a tick"
     fake.process(STRANGE, stat_of(STRANGE, 3), {STRANGE: "1014000000 5 3\n"})
-    assert fake.sample()["f 13/stat"] == told(STRANGE, 3)
+    assert told(STRANGE, 3) in [fake.sample().get("f 13/stat") for _ in range(2)]
 
 
 def test_perl_keeps_room_for_the_open_files_of_servers(fake: Fake) -> None:
