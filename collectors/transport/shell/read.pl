@@ -10,8 +10,11 @@
 my (@files, %settings, %lines, %asleep, %waits, %before, %waiting);
 # The processes; of each, what stat and schedstat said, the open schedstat, how long it had run when stat was read, whether
 # it was asleep then and had started no others, whether it has run since, whether it was read often, how often, whether it
-# has one thread, and whether it hardly runs; files that stay open; the part of a frame that is being made, and the lines in it for single threads.
+# has one thread, whether it hardly runs, and whether it is a thread of the kernel; files that stay open; the part of a frame
+# that is being made, and the lines in it for single threads.
 my ($all, $told_all, %said, %open, $mark, $part, $ran) = ("", "");
+# What is read of stat: up to the parent, flags, times of the process and of its children, threads, start, resident memory.
+my $fields_of_stat = qr/^(.*\) (\S+) \S+)(?: \S+){4} (\d+)(?: \S+){4}( \S+ \S+( \S+ \S+)) \S+ \S+( \S+) \S+( \S+) \S+( \S+) /s;
 my ($turn, $listed, $listing, $ended, $counters, @now) = (0, "");
 # The process that reads proportional memory, and the end of its answer.
 my ($beside, $beside_end);
@@ -112,10 +115,11 @@ sub sample {
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
         # that was asleep, has started no others, and has run for less than 10 ms (a tick). Sooner comes that of one that
-        # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads.
+        # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads. Those
+        # of the kernel stay what they are.
         if ($said && $said->[2] && sysseek($said->[2], 0, 0) && sysread $said->[2], $waited, 99) {
             my $other = $waits{$_} ? ($_ + $turn) % @SETTLED_EVERY@ : $due;
-            if ($said->[6] ? $other && ($due % 10 || (stat "$_/task")[3] == 3) : $due % 5) {
+            if ($said->[10] || ($said->[6] ? $other && ($due % 10 || (stat "$_/task")[3] == 3) : $due % 5)) {
                 $said->[9] = $said->[6];
                 if ($waited eq $said->[1] && ($calm || !$said->[5])) { $same .= " $_"; next }
                 if ($calm && $said->[4] && $waited - $said->[3] < 1e7 && $waited >= $said->[3]) {
@@ -137,7 +141,7 @@ sub sample {
 sub list_processes {
     my ($started) = $counters =~ /^processes (.*)/m;
     $started .= " " . (stat ".")[3] if $started;
-    return if @now && !$ended && $started && $started eq $listed && $turn % 8;
+    return if @now && !$ended && $started && $started eq $listed && $turn % @IDLE_EVERY@;
     ($listed, $ended) = ($started || "", 0);
     @now = processes();
     forget() if "@now" ne $all;
@@ -225,11 +229,12 @@ sub process {
     return 0 if $stat eq $said->[0];
     $said->[0] = $stat;
     # 0 for what nobody needs: most of it changes all the time, and would have to be sent
-    if ($stat =~ /^(.*\) (\S+) \S+)(?: \S+){9}((?: \S+){2}((?: \S+){2})) \S+ \S+( \S+) \S+( \S+) \S+( \S+) /s) {
-        $said->[4] = ($2 eq "S" || $2 eq "I") && $4 eq " 0 0"; # I: a thread of the kernel
-        $said->[8] = $5 eq " 1";
+    if ($stat =~ $fields_of_stat) {
+        $said->[4] = ($2 eq "S" || $2 eq "I") && $5 eq " 0 0"; # I: a thread of the kernel
+        $said->[8] = $6 eq " 1";
+        $said->[10] = $3 & 0x200000; # PF_KTHREAD
         @$said[1 .. 3] = () unless $said->[8];
-        $stat = "$1 0 0 0 0 0 0 0 0 0$3 0 0$5 0$6 0$7 0\n";
+        $stat = "$1 0 0 0 0 0 0 0 0 0$4 0 0$6 0$7 0$8 0\n";
     }
     my $new = add("$pid/stat", $stat);
     add("$pid/schedstat", waited($pid, $threads)) if $wanted && $wanted == 2;

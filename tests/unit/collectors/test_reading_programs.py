@@ -26,8 +26,8 @@ SHELL = 'while read -r order rest; do [ "$order" != q ] || exit; echo "did $orde
 """What stands for the shell beside perl: it ends at the order ``q``."""
 
 
-def stat_of(pid: int, ticks: int, *, name: str = "httpd", state: str = "S") -> str:
-    fields = [state, "1", *["0"] * 9, str(ticks), "0", "0", "0", "20", "0", "1", "0", "500", "9000", "77"]
+def stat_of(pid: int, ticks: int, *, name: str = "httpd", state: str = "S", flags: int = 0) -> str:
+    fields = [state, "1", *["0"] * 4, str(flags), *["0"] * 4, str(ticks), "0", "0", "0", "20", "0", "1", "0", "500", "9000", "77"]
     return f"{pid} ({name}) {' '.join(fields)} {' '.join(['5'] * 30)}\n"
 
 
@@ -574,6 +574,22 @@ def test_perl_reads_one_without_measured_waits_less_often_too(fake: Fake) -> Non
     assert found.count(told(STRANGE, 2, name="nginx")) == 1, "it has run for less than a tick"
     fake.process(STRANGE, stat_of(STRANGE, 3), {STRANGE: "1014000000 5 3\n"})
     assert told(STRANGE, 3) in [fake.sample().get("f 13/stat") for _ in range(2)]
+
+
+def test_perl_reads_the_whole_stat_of_a_thread_of_the_kernel_only_when_it_has_run(fake: Fake) -> None:
+    if not fake.is_perl:
+        return
+    (fake.root / "stat").write_text("processes 1\nprocs_blocked 0\n")
+    for pid, flags in ((1000, 0x40), (1001, 0x208040)):
+        fake.process(pid, stat_of(pid, 1, flags=flags), {pid: "1000000000 5 1\n"})
+    for _ in range(2):
+        fake.sample()
+    for pid, flags in ((1000, 0x40), (1001, 0x208040)):  # the kernel counts ticks and nanoseconds
+        fake.process(pid, stat_of(pid, 2, flags=flags), {pid: "1000000000 5 1\n"})
+    seen = [fake.sample() for _ in range(IDLE_EVERY)]
+    assert [any(f"f {pid}/stat" in found for found in seen) for pid in (1000, 1001)] == [True, False]
+    fake.process(1001, stat_of(1001, 3, flags=0x208040), {1001: "1011000000 5 1\n"})
+    assert any("f 1001/stat" in fake.sample() for _ in range(2))
 
 
 def test_perl_keeps_room_for_the_open_files_of_servers(fake: Fake) -> None:
