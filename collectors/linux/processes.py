@@ -6,10 +6,10 @@ use the CPU, and sleeping others in turn, because reading all would be the most 
 when the machine uses much more CPU time than those that were read (:data:`UNSEEN_TICKS_S`).
 
 For proportional memory (``smaps_rollup``), the kernel walks all page tables of a process (0.1 to 0.3 ms with PHP in a
-web server): a sample reads :data:`PSS_FIRST` processes that were never read, and one in :data:`PSS_AGAIN_EVERY` also
-reads :data:`PSS_AGAIN` others, together, because each such reading starts a process on a remote host: those whose
-resident memory has changed since, and now and then those with the oldest values, because what a process shares changes
-without that too.
+web server): a sample reads :data:`PSS_FIRST` processes that were never read. One in :data:`PSS_AGAIN_EVERY` also reads
+:data:`PSS_AGAIN` whose resident memory has changed since. What a process shares changes without that too: one in
+:data:`PSS_OLDEST_EVERY` reads those with the oldest values instead. Several are read together, because each such
+reading starts a process on a remote host.
 
 What children used that ended without ever being read counts for their parent, if that is of no server: a build starts
 hundreds of processes per second, and none of them lives long enough to be seen. CPU time of other children was counted
@@ -198,19 +198,25 @@ class ProcessTable:
         return frozenset(pid for pid, known in self._known.items() if known.ticks_s == 0.0 and known.counted == OTHER)
 
     def want_pss(self) -> tuple[int, ...]:
-        """The processes whose proportional memory is read next: those never asked for, then those whose resident memory
-        has changed, then the oldest values."""
+        """The processes whose proportional memory is read next: those never asked for, at times also the oldest values
+        of those whose resident memory has changed, and rarely the oldest of all."""
         members = [known for group in self._weighed for known in self._of(group) if known.counted == group]
         first = [known for known in members if not known.pss_asked][:PSS_FIRST]
         if self._turn % PSS_AGAIN_EVERY == 0:
-            oldest = self._turn % PSS_OLDEST_EVERY == 0
             due = [known for known in members if known.pss_asked and self._turn - known.pss_asked >= PSS_EVERY]
-            due = [known for known in due if oldest or _has_changed(known)]
-            due.sort(key=lambda known: (not _has_changed(known), known.pss_asked, known.stat.pid))
+            if self._turn % PSS_OLDEST_EVERY:
+                due = [known for known in due if self._has_changed(known)]
+            due.sort(key=lambda known: (known.pss_asked, known.stat.pid))
             first += due[:PSS_AGAIN]
         for known in first:
             known.pss_asked, known.pss_rss_pages = self._turn, known.stat.rss_pages
         return tuple(known.stat.pid for known in first)
+
+    def _has_changed(self, known: _Known) -> bool:
+        """Whether resident memory has changed since proportional memory was asked for. Without an answer that is not
+        known."""
+        changed = abs(known.stat.rss_pages - known.pss_rss_pages)
+        return changed > PSS_CHANGED * known.pss_rss_pages or (known.pss_kb is None and not self._pss_refused)
 
     def want_waits(self) -> Mapping[int, int]:
         """Processes whose waits for a processor are to be read next, with the number of their threads."""
@@ -458,11 +464,6 @@ class ProcessTable:
                 return LOADTOP if parent in own else OTHER
             pid, parent = known.stat.pid, known.stat.parent
         return OTHER
-
-
-def _has_changed(known: _Known) -> bool:
-    """Whether resident memory has changed since proportional memory was asked for."""
-    return abs(known.stat.rss_pages - known.pss_rss_pages) > PSS_CHANGED * known.pss_rss_pages
 
 
 def _row(known: _Known, page_kb: int) -> Process:
