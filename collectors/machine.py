@@ -18,7 +18,7 @@ _BATCH = 8
 LIMIT_BYTES = 1 << 20  # no file is read beyond this: none of those wanted is as long, whatever a machine prints
 IDLE_EVERY = 20
 """Processes that sleep are read once in so many samples, and when someone uses CPU time unseen. A transport may report
-one that hardly runs as unchanged for twice as long."""
+one that hardly runs as unchanged for twice as long, a thread of the kernel until it has run for a tick."""
 
 
 class Wanted(Struct, frozen=True):
@@ -204,9 +204,9 @@ class Connection(Protocol):
         """All that ``HOST:PORT`` or a unix socket (a path) answers. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
-    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:
-        """So many ``replies`` of a server that answers as Redis does, on a connection that stays open there; ``None``
-        where another way has to be taken. Raises :class:`~collectors.errors.FetchError`."""
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> Page | None:
+        """So many ``replies`` of the Redis protocol, on a connection that stays open there, a character for each byte;
+        ``None`` where the server has to be asked another way. Raises :class:`~collectors.errors.FetchError`."""
         ...
 
     async def reach(self, address: str) -> str:

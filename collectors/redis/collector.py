@@ -3,7 +3,7 @@
 Source: Redis serialization protocol (RESP2): a reply is one line that begins with its type, ``+`` (a word), ``-`` (an
 error), ``:`` (a number), or ``$`` with a length, after which so many bytes follow. INFO: its page in the commands'
 reference. Commands are sent together. The first time, QUIT after them makes the server close the connection; if the
-server answers, the next connection stays open.
+server answers, the next connection stays open: one from a remote host itself where possible, otherwise one from here.
 """
 
 import asyncio
@@ -58,29 +58,38 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
     def __init__(self, machine: Machine, urls: Sequence[str], under_test: UnderTest, *, find: bool = True) -> None:
         super().__init__(machine, urls, under_test, find=find)
         self._sessions: dict[str, Session] = {}
+        self._there = set[str]()  # who has answered on a connection from the machine itself
         self._single = set[str]()  # where a connection was closed before its second answer
 
     async def fetch(self, url: str, timeout_s: float) -> Page:
         password = os.environ.get(PASSWORD, "") if await self.is_trusted(url) else ""
         asked = commands(password)
         self._close_others()
-        answer = None
-        if url in self._followed():
-            answer = await self.machine.ask_again(url, b"".join(asked), len(asked), timeout_s)
-        if answer is not None and url in self._sessions:
-            self._sessions.pop(url).close()
-        if answer is None:
-            answer = await self._ask_again(url, asked, timeout_s)
+        if page := await self._ask_there(url, asked, timeout_s):
+            return page
+        answer = await self._ask_session(url, asked, timeout_s)
         if answer is None:
             answer = await self.machine.ask(url, b"".join((*asked, b"QUIT\r\n")), timeout_s)
-            if url in self._followed() - self._single and answer.startswith((b"$", b"+OK")):
+            if url in self._followed() - self._single - self._there and answer.startswith((b"$", b"+OK")):
                 with suppress(FetchError, OSError):
                     async with asyncio.timeout(min(OPENING_S, timeout_s)):
                         self._keep(url, await Session.opened(await self.machine.reach(url)))
+            self._there.discard(url)  # the next time, a connection from here is opened
         return Page(url, 200, answer.decode("latin-1"))  # its lengths are of bytes
 
-    async def _ask_again(self, url: str, asked: Sequence[bytes], timeout_s: float) -> bytes | None:
-        """The answer on a connection that stays open; ``None`` if there is none. Raises :class:`SilentError`."""
+    async def _ask_there(self, url: str, asked: Sequence[bytes], timeout_s: float) -> Page | None:
+        """The answer on a connection from the machine itself, which replaces one from here."""
+        if url not in self._followed():
+            return None
+        page = await self.machine.ask_again(url, b"".join(asked), len(asked), timeout_s)
+        if page is not None:
+            self._there.add(url)
+            if session := self._sessions.pop(url, None):
+                session.close()
+        return page
+
+    async def _ask_session(self, url: str, asked: Sequence[bytes], timeout_s: float) -> bytes | None:
+        """The answer on a connection from here, ``None`` if there is none. Raises :class:`SilentError`."""
         session = self._sessions.pop(url, None)
         if session is None:
             return None
@@ -110,6 +119,7 @@ class RedisCollector(DatabaseCollector[RedisStatus]):
         return frozenset(page.url for page in self.pages)
 
     def _close_others(self) -> None:
+        self._there &= self._followed()
         for url in self._sessions.keys() - self._followed():
             self._sessions.pop(url).close()
 

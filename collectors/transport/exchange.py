@@ -42,7 +42,7 @@ async def itself(address: str) -> str:
 
 
 async def no_other_way(address: str, question: bytes, replies: int, timeout_s: float) -> None:
-    """On this machine, a connection of this program costs least."""
+    """Nothing: to this machine, a connection of this program costs least."""
 
 
 async def exchange(address: str, question: bytes, timeout_s: float) -> bytes:

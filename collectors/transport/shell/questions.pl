@@ -2,14 +2,14 @@
 # sshd eight times here. Of the orders of read.pl, these are for it:
 #   Q NUMBER FAMILY PLACE QUESTION: connects and asks. The place, as struct sockaddr has it after the family, and the
 #   question are hexadecimal.
-#   R REPLIES NUMBER FAMILY PLACE QUESTION: the same, on a connection that stays open after so many replies as Redis sends
-#   them (collector.py of it).
-#   A MARK: tells what was answered until the server closed the connection, each answer in a part of the frame: "a NUMBER MS"
+#   R REPLIES NUMBER FAMILY PLACE QUESTION: the same on a connection that is kept open. The answer is complete after so many
+#   replies of the Redis protocol (collectors/redis/collector.py).
+#   A MARK: tells what was answered until the server closed the connection or the answer was complete, each answer in a part of the frame: "a NUMBER MS"
 #   and the text, or "x NUMBER MS" and the bytes in hexadecimal. MS is how long the server took, 0 if that is not known. Of a
 #   server that needs more than @ANSWER_S@ s after this order, or says too much, nothing is told.
 # This text must hold no apostrophe.
 # Of each question the socket, what is still to send, the answer, when it began, where it was asked, and how many replies it
-# gets on a connection that stays open. These connections, and when each was used. The type of the sockets, and what makes
+# gets on a connection that stays open. These connections, and when each was used, by place. The type of the sockets, and what makes
 # them not wait.
 my (%asked, %stays, $socket_type, $at_once);
 %orders = (
@@ -36,8 +36,8 @@ my (%asked, %stays, $socket_type, $at_once);
                 my $complete = $read && $size <= $room && $replies && are_replies($question->[2], $replies);
                 next if $read && $size <= $room && !$complete;
                 delete $asked{$number};
-                if ($complete) { $stays{$question->[4]} = [$question->[0], now()] }
-                elsif ($read || !defined $read || $replies || !$size) { next }
+                if ($complete) { $stays{$question->[4]} = [$question->[0], time] }
+                elsif ($read || !defined $read || !$size) { next }
                 $room -= length $question->[2];
                 my $head = "$number " . ($precise ? int(1000 * (now() - $question->[3])) || 1 : 0) . "\n";
                 if ($question->[2] =~ /[^\t\r\n -~]/) { put("\n#${mark}x $head", unpack "H*", $question->[2]) }
@@ -45,7 +45,6 @@ my (%asked, %stays, $socket_type, $at_once);
             }
         }
         %asked = ();
-        delete @stays{grep $stays{$_}[1] < now() - 30, keys %stays};
     },
 );
 sub ask_server {
@@ -59,6 +58,11 @@ sub ask_server {
     } || return;
     my $where = "$family $place";
     my ($link) = $replies ? @{delete $stays{$where} || []} : ();
+    if ($link) {
+        my $in = "";
+        vec($in, fileno $link, 1) = 1;
+        undef $link if select $in, undef, undef, 0; # it was closed, or the server has said more than it was asked
+    }
     unless ($link) {
         socket($link, $family, $socket_type, 0) || return;
         fcntl($link, 4, $at_once) || return; # F_SETFL

@@ -3,7 +3,8 @@
 Through the connection to the host each would have a channel of its own: for that, sshd wakes up eight times there,
 which costs more than to ask. When the files of the sample are read, perl waits for servers :data:`ANSWER_S` at most. So
 only a server that has answered before is asked this way. If it does not answer in time, it is asked through the
-connection until it has answered :data:`PATIENCE` times: one that is busy gets no second request for each page.
+connection until it has answered :data:`PATIENCE` times: one that is busy gets no second request for each page. The
+connection to a Redis server stays open there.
 """
 
 import asyncio
@@ -77,7 +78,7 @@ class Questions:
         except FetchError:
             self._patience[request[0]] = PATIENCE
             return None
-        return replace(page, took_s=told.took_s, came=self._sent + told.took_s) if told.took_s else page
+        return self._dated(told, page)
 
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes | None:
         """All that ``HOST:PORT`` or the unix socket of that path answers, if it does at once and closes the
@@ -85,14 +86,14 @@ class Questions:
         told = await self._ask(address, question, timeout_s)
         return told.text if told else None
 
-    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:
-        """The same on a connection that stays open there, of a server that sends so many ``replies`` as Redis does.
-        ``None`` for the next :data:`PATIENCE` times where it does not answer at once."""
-        if self._patience.get(address, 1):
-            self.answered(address)
-            return None
-        told = await self._ask(address, question, timeout_s, f"R {replies}")
-        return told.text if told else None
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> Page | None:
+        """The same on a connection that stays open there: so many ``replies`` of the Redis protocol. A server that does
+        not answer at once is asked another way up to :data:`PATIENCE` times, whether it answers then or not."""
+        left = self._patience.get(address)
+        if left:
+            self._patience[address] = left - 1
+        told = None if left or left is None else await self._ask(address, question, timeout_s, f"R {replies}")
+        return None if told is None else self._dated(told, Page(address, 200, told.text.decode("latin-1")))
 
     async def _ask(self, address: str, question: bytes, timeout_s: float, order: str = "Q") -> _Answer | None:
         place = _packed(address)
@@ -111,6 +112,9 @@ class Questions:
             timer.cancel()
             if asked in self._waiting:
                 self._waiting.remove(asked)
+
+    def _dated(self, told: _Answer, page: Page) -> Page:
+        return replace(page, took_s=told.took_s, came=self._sent + told.took_s) if told.took_s else page
 
     def orders(self) -> list[str]:
         """The orders for the questions that wait."""

@@ -116,7 +116,7 @@ class ShellTransport(ABC):
             self._questions.answered(address)
         return answer
 
-    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> Page | None:
         return await self._questions.ask_again(address, question, replies, timeout_s)
 
     async def reach(self, address: str) -> str:

@@ -64,7 +64,7 @@ class FakeMachine(FakeFiles):
         self.services = frozenset[int]()
         self.members: dict[int, Sequence[Member]] = {}
         self.answers: dict[str, bytes] = {}
-        self.answers_again: dict[str, bytes] = {}
+        self.answers_again: dict[str, Page] = {}
         self.listeners: tuple[Listener, ...] = ()
         self.closed = False
 
@@ -112,7 +112,7 @@ class FakeMachine(FakeFiles):
     async def ask(self, address: str, question: bytes, timeout_s: float) -> bytes:  # noqa: ARG002 - a Machine
         return self.answers[address]
 
-    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> bytes | None:  # noqa: ARG002
+    async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> Page | None:  # noqa: ARG002
         return self.answers_again.get(address)
 
     async def reach(self, address: str) -> str:

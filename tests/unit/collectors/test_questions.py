@@ -6,6 +6,7 @@ import time
 import pytest
 
 from collectors.errors import FetchError, SilentError
+from collectors.machine import Page
 from collectors.transport.shell import questions
 from collectors.transport.shell.questions import ANSWER_BYTES, PATIENCE, Questions
 
@@ -115,22 +116,29 @@ async def test_who_does_not_answer_at_once_is_asked_otherwise_for_a_while() -> N
 
 async def test_one_that_is_asked_on_a_connection_that_stays_open() -> None:
     there = Questions(perl=True)
-    assert await there.ask_again(PLACE, b"INFO", 2, 5.0) is None, "it has not answered yet"
-    for answers in (True, False):
+
+    async def asked_again(says: str | None) -> Page | None:
         task = asyncio.create_task(there.ask_again(PLACE, b"INFO", 2, 5.0))
         await asyncio.sleep(0)
         (order,) = there.orders()
-        words = order.split()
-        assert words == ["R", "2", words[2], *TO_PLACE.split(), b"INFO".hex()]
-        there.settle(framed(f"a {words[2]} 1\n+OK") if answers else framed(), MARK)
-        assert await task == (b"+OK" if answers else None)
+        number = order.split()[2]
+        assert order == f"R 2 {number} {TO_PLACE} {b'INFO'.hex()}"
+        there.settle(None if says is None else framed(says.format(number)), MARK)
+        return await task
+
+    for _ in range(2):
+        assert await there.ask_again(PLACE, b"INFO", 2, 5.0) is None, "it has not answered yet"
+    there.answered(PLACE)
+    before = time.monotonic()
+    page = await asked_again("x {} 30\n2bff")
+    assert page is not None
+    assert (page.url, page.text, page.took_s) == (PLACE, "+\xff", 0.03)
+    assert before <= page.came - 0.03 <= time.monotonic()
+    for says in (None, ""):
+        assert await asked_again(says) is None
     for _ in range(PATIENCE):
-        assert await there.ask_again(PLACE, b"INFO", 2, 5.0) is None
-    task = asyncio.create_task(there.ask_again(PLACE, b"INFO", 2, 5.0))
-    await asyncio.sleep(0)
-    assert len(there.orders()) == 1
-    there.settle(None, MARK)
-    assert await task is None
+        assert await there.ask_again(PLACE, b"INFO", 2, 5.0) is None, "it is asked otherwise"
+    assert await asked_again("a {} 1\n+OK") is not None
 
 
 async def test_that_there_is_no_frame_says_nothing_of_a_server() -> None:

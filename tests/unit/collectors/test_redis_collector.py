@@ -279,14 +279,19 @@ async def test_a_server_that_has_answered_is_asked_on_one_connection(kept: tuple
 
 async def test_a_connection_of_the_machine_itself_is_preferred(kept: tuple[Asked, RedisCollector, Path]) -> None:
     machine, collector, path = kept
-    async with Server(path) as server:
+    there = Page(ADDRESS, 200, answer("redis_version:4\r\n"), 0.01, 5.0)
+    async with Server(path, answer("redis_version:2\r\n")) as server:
         await collector.fetch(ADDRESS, 5.0)
-        machine.answers_again[ADDRESS] = answer("redis_version:4\r\n").encode()
-        for _ in range(2):
-            assert parse_page(await collector.fetch(ADDRESS, 5.0)).version == "4"
-    assert len(server.serving) == 1
-    assert server.heard == b"", "the other is closed"
-    assert machine.asked == [(ADDRESS, ASKED)]
+        machine.answers_again[ADDRESS] = there
+        assert [await collector.fetch(ADDRESS, 5.0) for _ in range(2)] == [there, there]
+        assert server.heard == b"", "the other is closed"
+        del machine.answers_again[ADDRESS]
+        await collector.fetch(ADDRESS, 5.0)
+        assert len(machine.asked) == 2
+        await collector.fetch(ADDRESS, 5.0)  # no other was opened: it might have answered there again
+        assert "redis_version:2" in (await collector.fetch(ADDRESS, 5.0)).text
+        assert len(machine.asked) == 3
+        await collector.close()
 
 
 @pytest.mark.parametrize(
