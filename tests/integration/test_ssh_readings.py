@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
@@ -402,6 +404,31 @@ async def test_open_files_are_told_there_with_their_inodes(far: SshTransport, tm
         wanted = open_files([os.getpid(), 2**22])
         files = parse_open_files((await far.read(Request((wanted,)))).files[wanted.path])
     assert files[file.stat().st_ino] == str(file)
+
+
+async def test_all_who_wait_for_a_lock_are_told(far: SshTransport, tmp_path: Path) -> None:
+    """The kernel tells of the locks before it alone: this one does not fit beside them."""
+    file = tmp_path / "wanted"
+
+    def lock() -> None:
+        with file.open("w") as wanted:
+            fcntl.flock(wanted, fcntl.LOCK_EX)
+
+    def waiting(text: str) -> int:
+        return sum(f":{file.stat().st_ino} " in line and "->" in line for line in text.splitlines())
+
+    threads = [threading.Thread(target=lock) for _ in range(80)]
+    with contextlib.ExitStack() as opened:
+        for name in (file.name, *map(str, range(8))):
+            fcntl.flock(opened.enter_context((tmp_path / name).open("w")), fcntl.LOCK_EX)
+        for thread in threads:
+            thread.start()
+        assert wait_until(lambda: waiting(Path("/proc/locks").read_text()) == len(threads))
+        reading = await far.read(Request((Wanted("/proc/locks"),), processes=True))
+        found = waiting(reading.text("/proc/locks"))
+    for thread in threads:
+        thread.join()
+    assert found == len(threads)
 
 
 async def test_pages_come_from_the_machine_itself(far: SshTransport, apache: ApacheFactory) -> None:

@@ -54,7 +54,7 @@ SCRIPT_FAILURES = (
 """What the shell or the scripts there print when they fail, as regular expressions, and what that means."""
 
 _SETTINGS_EVERY = 5  # samples
-_SETTLED_EVERY = 2 * IDLE_EVERY  # samples: the whole stat of a process that ran for less than a tick meanwhile
+_SETTLED_EVERY = 2 * IDLE_EVERY  # samples: the stat of a process whose waits are measured, if it hardly runs
 _MOST_LOOKS, _MOST_MOMENTS = 36, 4
 """Between two samples: the most looks at threads in all (about 5 us each there), and the most moments to look at."""
 

@@ -39,13 +39,21 @@ my ($shell, $shell_pid);
         $lines{$name} = qr/$wanted.*\n/m;
     },
     z => sub { $asleep{$_} = 1 for split / /, $_[0] },
-    w => sub { delete @asleep{split / /, $_[0]} },
+    w => sub {
+        my @awake = split / /, $_[0];
+        delete @asleep{@awake};
+        # what has run since its stat was read is read as a whole
+        for (map $said{$_} || (), @awake) {
+            @$_[4, 9] = (0, 0);
+            $_->[1] = "" if $_->[5];
+        }
+    },
     t => sub {
         delete @before{map "$_/schedstat", keys %waits};
-        @{$said{$_}}[1 .. 3] = () for grep $said{$_}, keys %waits;
+        @{$said{$_}}[1 .. 3, 9] = () for grep $said{$_}, keys %waits;
         %waits = map { m{^(\d+)/task/(.*)} ? ($1, $2 eq $1 ? 1 : 2) : () } split / /, $_[0];
         for (grep $said{$_}, keys %waits) {
-            @{$said{$_}}[1 .. 3] = ();
+            @{$said{$_}}[1 .. 3, 9] = ();
             $said{$_}[0] = "" if $waits{$_} == 2;
         }
     },
@@ -93,6 +101,7 @@ sub sample {
     ($mark, @more) = split / /, $_[0];
     ($part, $ran, my $same, my $threads) = ("\n#$mark\n", "", "", 0);
     ++$turn;
+    delete @stays{grep $stays{$_}[1] < time - 30, keys %stays};
     $counters = "";
     for (@files) {
         next if $settings{$_} && $turn % @SETTINGS_EVERY@ && defined $before{$_};
@@ -110,13 +119,14 @@ sub sample {
         my $due = ($_ + $turn) % @IDLE_EVERY@;
         next if $due && $asleep{$_};
         my ($said, $waited) = $said{$_};
-        # What has run for less than a tick since its stat was read is read with every second sample: half of it with each.
+        # What has run for less than a tick since its stat was read is read with every second sample: half of these processes
+        # with each.
         if ($calm && $said && $said->[9] && ($due & 1)) { $same .= " $_"; next }
         # One thread that has not run since has the same stat, but for memory that was taken from it, another parent, and
         # a wait for a processor that has just begun: these come some samples later. So does the whole stat of a process
         # that was asleep, has started no others, and has run for less than 10 ms (a tick). Sooner comes that of one that
-        # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads. Those
-        # of the kernel stay what they are.
+        # was not read often yet, or has other threads now: that makes a fourth link to the directory of its threads. That
+        # of a thread of the kernel comes only when it has run for a tick.
         if ($said && $said->[2] && sysseek($said->[2], 0, 0) && sysread $said->[2], $waited, 99) {
             my $other = $waits{$_} ? ($_ + $turn) % @SETTLED_EVERY@ : $due;
             if ($said->[10] || ($said->[6] ? $other && ($due % 10 || (stat "$_/task")[3] == 3) : $due % 5)) {
@@ -172,8 +182,10 @@ sub forget {
     }
 }
 # The text of a file of the kernel. One that stays open is read again from its beginning, and opened again where that
-# fails; the file of a process comes as one piece, and what is shorter than half the buffer of the kernel (4096) is its end:
-# a line that did not fit would be longer than the other half. A process can usually have 1024 files open.
+# fails; the file of a process comes as one piece, and what is shorter than half the buffer of the kernel (4096) is its end,
+# unless the next line can be longer than the other half: locks (with all that wait for one), mounts, and swap files. A process
+# can usually have 1024 files open.
+my $long_lines = qr/(?:locks|mountinfo|swaps)$/;
 sub text_of {
     my ($name, $stays) = @_;
     my ($file, $text) = ($open{$name}, "");
@@ -206,7 +218,9 @@ sub whole {
     return sysread $file, $$text, 4096 if $name =~ /^\d/;
     $$text = "";
     my $read;
-    while ($read = sysread $file, $$text, 65536, length $$text) { last if $read < 2048 || length $$text > @LIMIT@ }
+    while ($read = sysread $file, $$text, 65536, length $$text) {
+        last if $read < 2048 && $name !~ /$long_lines/ || length $$text > @LIMIT@;
+    }
     if (my $line = $lines{$name}) { $$text = join "", $$text =~ /$line/g }
     $read;
 }
