@@ -205,7 +205,7 @@ class Connection(Protocol):
         ...
 
     async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> Page | None:
-        """So many ``replies`` of the Redis protocol, on a connection that stays open there, a character for each byte;
+        """The given number of RESP ``replies``, on a connection that stays open there, a character for each byte;
         ``None`` where the server has to be asked another way. Raises :class:`~collectors.errors.FetchError`."""
         ...
 

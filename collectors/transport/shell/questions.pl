@@ -2,15 +2,15 @@
 # sshd eight times here. Of the orders of read.pl, these are for it:
 #   Q NUMBER FAMILY PLACE QUESTION: connects and asks. The place, as struct sockaddr has it after the family, and the
 #   question are hexadecimal.
-#   R REPLIES NUMBER FAMILY PLACE QUESTION: the same on a connection that is kept open. The answer is complete after so many
-#   replies of the Redis protocol (collectors/redis/collector.py).
-#   A MARK: tells what was answered until the server closed the connection or the answer was complete, each answer in a part of the frame: "a NUMBER MS"
-#   and the text, or "x NUMBER MS" and the bytes in hexadecimal. MS is how long the server took, 0 if that is not known. Of a
-#   server that needs more than @ANSWER_S@ s after this order, or says too much, nothing is told.
+#   R REPLIES NUMBER FAMILY PLACE QUESTION: the same on a connection that is kept open. The answer is complete after that
+#   number of RESP replies (collectors/redis/collector.py).
+#   A MARK: tells what was answered until the server closed the connection or the answer was complete, each answer in a part
+#   of the frame: "a NUMBER MS" and the text, or "x NUMBER MS" and the bytes in hexadecimal. MS is how long the server took,
+#   0 if that is not known. Of a server that needs more than @ANSWER_S@ s after this order, or says too much, nothing is told.
 # This text must hold no apostrophe.
-# Of each question the socket, what is still to send, the answer, when it began, where it was asked, and how many replies it
-# gets on a connection that stays open. These connections, and when each was used, by place. The type of the sockets, and what makes
-# them not wait.
+# Of each question the socket, what is still to send, the answer, when it began, where it was asked, and how many replies
+# complete the answer, if the connection is kept open. These connections, and when each was used, by place. The type of the
+# sockets, and what makes them not wait.
 my (%asked, %stays, $socket_type, $at_once);
 %orders = (
     %orders,

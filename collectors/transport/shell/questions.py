@@ -4,7 +4,7 @@ Through the connection to the host each would have a channel of its own: for tha
 which costs more than to ask. When the files of the sample are read, perl waits for servers :data:`ANSWER_S` at most. So
 only a server that has answered before is asked this way. If it does not answer in time, it is asked through the
 connection until it has answered :data:`PATIENCE` times: one that is busy gets no second request for each page. The
-connection to a Redis server stays open there.
+connection to a server that speaks RESP stays open there.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Questions:
         return told.text if told else None
 
     async def ask_again(self, address: str, question: bytes, replies: int, timeout_s: float) -> Page | None:
-        """The same on a connection that stays open there: so many ``replies`` of the Redis protocol. A server that does
+        """The same on a connection that stays open there: the given number of RESP ``replies``. A server that does
         not answer at once is asked another way up to :data:`PATIENCE` times, whether it answers then or not."""
         left = self._patience.get(address)
         if left:
